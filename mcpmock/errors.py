@@ -1,5 +1,5 @@
-"""`McpMockError`, the base of every error that mcpmock raises on purpose, and the kinds that several
-rooms raise. A kind that one room raises is defined there (`faults.fault.PlanError`).
+"""`McpMockError`, the base of every error that mcpmock raises on purpose, and the kinds that
+several rooms raise. A kind that one room raises is defined there (`faults.fault.PlanError`).
 
 Each says in one line whose fault it is and what to do next, and carries the `exit_code` that the
 command line ends with (`mcpmock help exit-status`). `Level` is for what is found and not raised.

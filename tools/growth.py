@@ -29,10 +29,10 @@ import gc, sys
 from pathlib import Path
 from mcpmock.cassette.file import load
 from mcpmock.cli.run_setup import spare_collections
-from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
+from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
 
 gc.disable()
-selection = SessionSelection(load(Path(sys.argv[1])), ReplayOptions())
+selection = SessionSelection(load(Path(sys.argv[1])), PlayerOptions())
 spare_collections()
 gc.enable()
 player, now = Player(selection), 0.0

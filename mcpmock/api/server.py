@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
-from math import inf
 from typing import TYPE_CHECKING, Any
 
 from mcpmock.batch.sources import Source, load_source
@@ -17,8 +16,9 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import MessageChannel
 from mcpmock.errors import McpMockError
 from mcpmock.faults.control import Faults, run_of
-from mcpmock.playback.session_selection import ReplayOptions
-from mcpmock.playback.timing import Pace, Timing
+from mcpmock.options.option import read_options
+from mcpmock.options.replay import ReplayOptions
+from mcpmock.playback.session_selection import PlayerOptions
 from mcpmock.sessions.local_front import LocalFront, ServerPlace
 from mcpmock.sessions.memory import replay_in_memory
 from mcpmock.sessions.replay import Replay, scheduled
@@ -35,38 +35,14 @@ if TYPE_CHECKING:
     from mcpmock.authorization.options import AuthorizationOptions
     from mcpmock.faults.receipts import FaultRun
 
-REPLAY_CHOICES = {
-    "order": ("causal", "strict", "any"),
-    "repeats": ("auto", "error", "last", "cycle"),
-    "sessions": ("reuse", "once"),
-    "match": ("relaxed", "exact"),
-    "on_miss": ("error", "hang", "close"),
-}
-"""The options of `mcpmock replay` that take one of several words. `on_miss` has no `live` here: a
-fake server inside a program has no real server behind it.
-"""
-_OPTIONS = (*REPLAY_CHOICES, "timing", "overlap_grace")
 
-
-def replay_options(**how: Any) -> ReplayOptions:
+def replay_options(**how: Any) -> PlayerOptions:
     """The options of `mcpmock replay`, by their names, with `-` as `_`: `order`, `timing`,
     `repeats`, `sessions`, `overlap_grace` (in milliseconds), `match`, `on_miss`.
 
     Raises TypeError for an unknown option, and McpMockError for an invalid value.
     """
-    for name, value in how.items():
-        if name not in _OPTIONS:
-            raise TypeError(f"no option {name!r}: choose one of {', '.join(_OPTIONS)}")
-        words = REPLAY_CHOICES.get(name)
-        if words is not None and value not in words:
-            choices = f"{', '.join(words[:-1])} or {words[-1]}"
-            raise McpMockError(f"{name} {value!r}: choose {choices}")
-    grace = how.pop("overlap_grace", 20)
-    if isinstance(grace, bool) or not isinstance(grace, int | float) or not 0 <= grace < inf:
-        raise McpMockError(f"overlap_grace {grace!r}: give a number of milliseconds")
-    pace = Pace(Timing.parse(how.pop("timing", "none")), overlap_grace=grace / 1000)
-    exact = how.pop("match", "relaxed") == "exact"
-    return ReplayOptions(pace=pace, exact=exact, **how)
+    return PlayerOptions.of(read_options(ReplayOptions, how))
 
 
 class ReplayServer(ThreadServer):
@@ -81,7 +57,7 @@ class ReplayServer(ThreadServer):
     def __init__(
         self,
         cassette: Cassette,
-        options: ReplayOptions,
+        options: PlayerOptions,
         run: FaultRun,
         stub: Stub | None = None,
         authorization: AuthorizationOptions | None = None,

@@ -1,9 +1,9 @@
 """The command line: one module per command, named like it and imported only when it is called.
 
 A command parses its options, calls a room below (`sessions`, `cassette`, `view`...) and prints.
-`options_*.py` hold the options that commands share, `output.py` how they print. `commands` finds
-the command and is the only place where errors become exit statuses; a server may be started before
-that is imported (`early_start`).
+`options_*.py` hold the options that commands share, `output.py` how they print, `reports.py` a
+result in each format. `commands` finds the command and is the only place where errors become exit
+statuses; a server may be started before that is imported (`early_start`).
 """
 
 from __future__ import annotations

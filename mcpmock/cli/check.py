@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcpmock.errors import CassetteError, Level
+from mcpmock.options.comparing import CheckOptions, SharingOptions
+from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import printable
 
-from .options_files import list_files, many_files, work_on_each
-from .output import BAD, ODD, REMARK, common, encodable, many
+from .option_table import options
+from .options_files import MANY_FILES, list_files, work_on_each
+from .output import BAD, ODD, REMARK, encodable, many
 from .reports import Report, print_each
 
 if TYPE_CHECKING:
@@ -29,21 +32,10 @@ _SHOWN = {Level.ERROR: 10, Level.WARNING: 10, Level.NOTICE: 1}
 
 
 @click.command(short_help="Check cassettes, and the protocol spoken in them.")
-@many_files
-@click.option(
-    "--only",
-    type=click.Choice(("integrity", "protocol")),
-    help="Check only the files, or only the protocol in them.",
-)
-@common
+@MANY_FILES
+@options(sharing=SharingOptions, checking=CheckOptions)
 def check(
-    files: tuple[str, ...],
-    jobs: int,
-    scheduler: str | None,
-    only: str | None,
-    quiet: bool,
-    verbose: bool,
-    json: bool,
+    files: tuple[str, ...], sharing: SharingOptions, checking: CheckOptions, console: ConsoleOptions
 ) -> int:
     """Check cassettes for damage, for edits and for violations of the protocol.
 
@@ -55,10 +47,10 @@ def check(
     """
     from mcpmock.batch.check import check_source
 
-    named = list_files(files, scheduler, quiet=quiet)
-    work = partial(check_source, only=only)
-    with work_on_each(work, named, jobs, scheduler, quiet=quiet) as results:
-        return print_each(results, partial(_report, verbose=verbose), json=json, quiet=quiet)
+    named = list_files(files, sharing.scheduler, quiet=console.quiet)
+    work = partial(check_source, only=checking.only)
+    with work_on_each(work, named, sharing, quiet=console.quiet) as results:
+        return print_each(results, partial(_report, verbose=console.verbose), console)
 
 
 def _report(name: Path | str, found: CheckReport, *, verbose: bool) -> Report:

@@ -10,9 +10,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options_diff import diff_options, ignore_rules_of
-from .options_files import highest, reachable, sharing_options, work_on_each
-from .output import common, notice_text, progress_bar, say, say_notices
+from mcpmock.options.comparing import DiffOptions, SharingOptions
+from mcpmock.options.console import ConsoleOptions
+from mcpmock.printable import printable
+
+from .option_table import options
+from .options_files import highest, reachable, work_on_each
+from .output import notice_text, progress_bar, say, say_notices
 from .stats import latency_lines
 
 if TYPE_CHECKING:
@@ -28,22 +32,9 @@ _PROGRESS_MIN_EVENTS = 10_000
 @click.command()
 @click.argument("old")
 @click.argument("new")
-@diff_options(fail_on="any")
-@sharing_options
-@common
+@options(comparing=DiffOptions, sharing=SharingOptions)
 def diff(
-    old: str,
-    new: str,
-    format: str,
-    fail_on: str,
-    ignore: tuple[str, ...],
-    unordered: tuple[str, ...],
-    tolerance: str,
-    jobs: int,
-    scheduler: str | None,
-    quiet: bool,
-    verbose: bool,
-    json: bool,
+    old: str, new: str, comparing: DiffOptions, sharing: SharingOptions, console: ConsoleOptions
 ) -> int:
     """Compare two recordings, or two folders of recordings, by meaning.
 
@@ -57,18 +48,29 @@ def diff(
 
     from .diff_output import FolderReport
 
-    rules, form = ignore_rules_of(ignore, unordered, tolerance), "json" if json else format
+    rules, form = ignore_rules_of(comparing), "json" if console.json else comparing.format
+    fail_on, quiet, verbose = comparing.fail_on, console.quiet, console.verbose
     if not is_folder(old) and not is_folder(new):
         return _diff_files(old, new, rules, form, fail_on, quiet=quiet, verbose=verbose)
     if not (is_folder(old) and is_folder(new)):
         raise click.UsageError("give two files, or two folders")
-    old, new = reachable(old, scheduler), reachable(new, scheduler)
+    old, new = (reachable(one, sharing.scheduler) for one in (old, new))
     pairs, report = pair_folders(old, new), FolderReport(form, fail_on, quiet, verbose)
     work = partial(compare_pair, rules=rules)
-    with work_on_each(work, pairs, jobs, scheduler, quiet=quiet) as results:
+    with work_on_each(work, pairs, sharing, quiet=quiet) as results:
         status = highest(partial(_report, report, pair, compared) for pair, compared in results)
     report.end(old, new)
     return status
+
+
+def ignore_rules_of(options: DiffOptions) -> Rules:
+    """Parse the rules. Raises UsageError for one that is not valid."""
+    from mcpmock.semantic_diff.compare import Rules
+
+    try:
+        return Rules.parse(options.ignore, options.unordered, options.tolerance)
+    except ValueError as error:
+        raise click.UsageError(printable(str(error))) from error
 
 
 def _report(report: FolderReport, pair: FilePair, compared: Callable[[], ComparedPair]) -> int:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from mcpmock.errors import McpMockError
+from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.driving import DriveOptions, LoadOptions
+from mcpmock.options.faults import FaultOptions
+from mcpmock.options.server import ServerOptions, ValueOptions
 
-from .options_faults import fault_options, faults_of
-from .options_load import is_load, limits_of, load_options, pace_of
-from .options_server import (
-    check_server,
-    server_of,
-    server_options,
-    value_option,
-    values_of,
-)
-from .output import CASSETTE, common, say, say_notices
+from .option_table import COMMAND, options
+from .options_faults import faults_of
+from .options_load import limits_of, pace_of
+from .options_server import check_server, server_of, values_of
+from .output import CASSETTE, say, say_notices
 from .run_setup import run_to_end
 
 if TYPE_CHECKING:
@@ -32,20 +31,23 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Play the recorded client against a real server.")
 @click.argument("file", type=CASSETTE)
-@click.option("-o", "--output", metavar="FILE", help="Record the session to FILE.")
-@click.option(
-    "--timing",
-    default="none",
-    show_default=True,
-    metavar="HOW",
-    help="Pause before each message: none, recorded, scale:X, fixed:MS or cap:MS.",
+@COMMAND
+@options(
+    driving=DriveOptions,
+    loading=LoadOptions,
+    secrets=ValueOptions,
+    faults=FaultOptions,
+    server=ServerOptions,
 )
-@load_options
-@value_option
-@fault_options
-@server_options
-@common
-def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
+def drive(
+    file: Path,
+    driving: DriveOptions,
+    loading: LoadOptions,
+    secrets: ValueOptions,
+    faults: FaultOptions,
+    server: ServerOptions,
+    console: ConsoleOptions,
+) -> int:
     """Play the recorded client of the cassette FILE against a real server.
 
     Plays every recorded session: each request, answer and cancellation of the client is sent once
@@ -60,24 +62,29 @@ def drive(file: Path, output: str | None, timing: str, **options: Any) -> int:
     """
     from mcpmock.cassette.file import load
 
-    check_server(options)
-    pauses = None if timing == "none" else _parse_timing(timing)
-    values, faults = values_of(options), faults_of(options)
+    server = check_server(server)
+    pauses = None if driving.timing == "none" else _parse_timing(driving.timing)
+    values, run = values_of(secrets), faults_of(faults)
     cassette = load(file)
-    if not options["quiet"]:
+    if not console.quiet:
         say_notices(cassette, of_lines=False)
-    server = server_of(options)
-    if faults is not None and faults.schedule is not None:
-        return _drive_again(cassette, server, faults)
+    back = server_of(server)
+    if run is not None and run.schedule is not None:
+        return _drive_again(cassette, back, run)
 
     from mcpmock.sessions.drive import drive_front
     from mcpmock.sessions.run import Setup
     from mcpmock.sessions.take import Recording
 
+    output = driving.output
     recording = None if output is None else Recording.to(output, values=values)
-    front = drive_front(cassette, pauses, kind=server.kind, values=values)
-    setup = Setup(front=front, back=server, faults=faults, recording=recording, say=say)
-    return _run_load(setup, front, options) if is_load(options) else run_to_end(setup, options)
+    front = drive_front(cassette, pauses, kind=back.kind, values=values)
+    setup = Setup(front=front, back=back, faults=run, recording=recording, say=say)
+    if not loading.given:
+        return run_to_end(setup, console)
+    if recording is not None and server.url is None:
+        raise click.UsageError("--output with a load needs --url: a take holds one process")
+    return _run_load(setup, front, loading, console)
 
 
 def _drive_again(cassette: Cassette, server: Server, faults: FaultRun) -> int:
@@ -107,7 +114,9 @@ def _drive_again(cassette: Cassette, server: Server, faults: FaultRun) -> int:
     return show_run(run, cassette.name, strict=schedule.strict)
 
 
-def _run_load(setup: Setup, clients: DriveFront, options: dict[str, Any]) -> int:
+def _run_load(
+    setup: Setup, clients: DriveFront, loading: LoadOptions, console: ConsoleOptions
+) -> int:
     """Play the clients as a load and print its figures, whatever ends it."""
     import attrs
 
@@ -115,15 +124,12 @@ def _run_load(setup: Setup, clients: DriveFront, options: dict[str, Any]) -> int
 
     from .load_output import load_progress, print_load
 
-    if setup.recording is not None and options["url"] is None:
-        raise click.UsageError("--output with a load needs --url: a take holds one process")
-    pace = pace_of(options, recorded=len(clients.scripts))
-    with load_progress(pace, quiet=options["quiet"]) as progress:
+    pace = pace_of(loading, recorded=len(clients.scripts))
+    with load_progress(pace, quiet=console.quiet) as progress:
         front = load_front(clients, pace, progress)
-        limits = limits_of(options, front.load.calls)
-        status = run_to_end(attrs.evolve(setup, front=front), options)
-    form = "json" if options["json"] else options["format"]
-    exceeded = print_load(front.load, limits, form)
+        limits = limits_of(loading, front.load.calls)
+        status = run_to_end(attrs.evolve(setup, front=front), console)
+    exceeded = print_load(front.load, limits, "json" if console.json else loading.format or "text")
     return status or exceeded
 
 

@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from mcpmock.errors import McpMockError
+from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.exploring import ExploreOptions
+from mcpmock.options.server import ServerOptions
 
-from .options_server import check_server, server_of, server_options, url_of
-from .output import CASSETTE, DURATION, common, encodable, say, say_notices
+from .option_table import COMMAND, options
+from .options_server import check_server, server_of, url_of
+from .output import CASSETTE, encodable, say, say_notices
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette
@@ -24,54 +29,11 @@ if TYPE_CHECKING:
 
 @click.command(short_help="Search for an order of messages that breaks a server or a client.")
 @click.argument("file", type=CASSETTE)
-@click.option(
-    "--client",
-    is_flag=True,
-    help="Explore a client: COMMAND starts it, in it {command} or {url} is the fake server.",
-)
-@click.option(
-    "--request", metavar="ID", help="Explore only what concerns the request with this id."
-)
-@click.option(
-    "--faults",
-    "kinds",
-    default="all",
-    show_default=True,
-    metavar="KINDS",
-    help="Single faults to try: all, none, wire, messages, http, mcp or kinds, with commas; or a "
-    "plan (.toml) to run again.",
-)
-@click.option("--seed", type=int, default=0, metavar="N", help="Random seed for pairs and faults.")
-@click.option("--max-runs", type=click.IntRange(1), metavar="N", help="Stop after N runs.")
-@click.option("--for", "seconds", type=DURATION, metavar="TIME", help="Start no run after TIME.")
-@click.option(
-    "--timeout",
-    type=DURATION,
-    metavar="TIME",
-    help="Silence that is a hang.  [default: 10s, or 5 times the slowest recorded order]",
-)
-@click.option(
-    "--jobs",
-    type=click.IntRange(1),
-    # A run waits for most of its time: for the start of a process, for pauses that were recorded.
-    default=lambda: 2 * (os.cpu_count() or 1),
-    show_default="twice the processors",
-    metavar="N",
-    help="Runs at once.",
-)
-@click.option("--strict", is_flag=True, help="Fail on what a specification only advises against.")
-@click.option("--status", is_flag=True, help="Judge the exit status of a client in every schedule.")
-@click.option("--junit", type=CASSETTE, metavar="FILE", help="Write a JUnit XML report to FILE.")
-@click.option(
-    "-o",
-    "--output",
-    type=CASSETTE,
-    metavar="DIR",
-    help="Write what fails to DIR/.  [default: explore-FILE]",
-)
-@server_options
-@common
-def explore(file: Path, output: Path | None, junit: Path | None, **options: Any) -> int:
+@COMMAND
+@options(exploring=ExploreOptions, server=ServerOptions)
+def explore(
+    file: Path, exploring: ExploreOptions, server: ServerOptions, console: ConsoleOptions
+) -> int:
     """Search for an order of messages, or a fault, that breaks a server or a client.
 
     Plays the recorded client of the cassette FILE to a real server (COMMAND or --url), again and
@@ -85,29 +47,30 @@ def explore(file: Path, output: Path | None, junit: Path | None, **options: Any)
 
     from .explore_output import ExploreOutput
 
-    _check(options)
-    side: Side = "client" if options["client"] else "server"
-    again = Path(options["kinds"]) if options["kinds"].endswith(".toml") else None
-    kinds = [] if again else _kinds(options["kinds"], side)
+    server = _checked(exploring, server)
+    side: Side = "client" if exploring.client else "server"
+    again = Path(exploring.kinds) if exploring.kinds.endswith(".toml") else None
+    kinds = [] if again else _kinds(exploring.kinds, side)
     cassette = load(file)
-    if not options["quiet"]:
+    if not console.quiet:
         say_notices(cassette, of_lines=False)
     if again is not None:
-        return _play_again(cassette, again, options)
-    folder = output or Path(f"explore-{file.name.partition('.')[0]}")
-    space = _space(cassette, side, kinds, options)
-    subject = _peer(cassette, options, take=space.take, session=space.session)
-    shown = ExploreOutput(encodable(file), options)
-    return _run(subject, space, limits_of(options), folder, shown, junit)
+        return _play_again(cassette, again, exploring, server)
+    folder = exploring.output or Path(f"explore-{file.name.partition('.')[0]}")
+    space = _space(cassette, side, kinds, exploring.request, server)
+    peer = _peer(cassette, exploring, server, take=space.take, session=space.session)
+    shown = ExploreOutput(encodable(file), console)
+    return _run(peer, space, limits_of(exploring), folder, shown, exploring.junit)
 
 
-def _check(options: dict[str, Any]) -> None:
-    if not options["client"]:
-        check_server(options)
-    elif not options["command"] or options["url"] or options["url_env"]:
+def _checked(exploring: ExploreOptions, server: ServerOptions) -> ServerOptions:
+    if not exploring.client:
+        return check_server(server)
+    if not server.command or server.url or server.url_env:
         raise click.UsageError(
             "--client: name the client: -- COMMAND with {command} or {url} in it"
         )
+    return server
 
 
 def _kinds(words: str, side: Side) -> list[TriedKind]:
@@ -119,24 +82,28 @@ def _kinds(words: str, side: Side) -> list[TriedKind]:
         raise click.BadParameter(str(error), param_hint="--faults") from error
 
 
-def _peer(cassette: Cassette, options: dict[str, Any], **played: Any) -> ExploredPeer:
+def _peer(
+    cassette: Cassette, options: ExploreOptions, server: ServerOptions, **played: Any
+) -> ExploredPeer:
     """The server or the client that the options name."""
-    seed = options["seed"]
-    if options["client"]:
+    seed = options.seed
+    if options.client:
         from mcpmock.sessions.explore_client import ExploredClient
 
-        words, judged = options["command"], options["status"]
+        words, judged = server.command, options.status
         played.pop("keep", None)
         return ExploredClient(
             cassette=cassette, words=words, seed=seed, judges_status=judged, **played
         )
     from mcpmock.sessions.explore_server import ExploredServer
 
-    server, words = server_of(options), _server_words(options)
-    return ExploredServer(cassette=cassette, server=server, words=words, seed=seed, **played)
+    back, words = server_of(server), _server_words(server)
+    return ExploredServer(cassette=cassette, server=back, words=words, seed=seed, **played)
 
 
-def _play_again(cassette: Cassette, file: Path, options: dict[str, Any]) -> int:
+def _play_again(
+    cassette: Cassette, file: Path, options: ExploreOptions, server: ServerOptions
+) -> int:
     """Runs the plan of a failure again."""
     import trio
 
@@ -149,13 +116,13 @@ def _play_again(cassette: Cassette, file: Path, options: dict[str, Any]) -> int:
     plan = load_plan(file)
     variant = variant_of(plan)
     played = {"take": variant.take, "session": variant.session, "keep": variant.keep}
-    run = trio.run(play_again, _peer(cassette, options, **played), variant)
-    strict = options["strict"] or (plan.schedule is not None and plan.schedule.strict)
+    run = trio.run(play_again, _peer(cassette, options, server, **played), variant)
+    strict = options.strict or (plan.schedule is not None and plan.schedule.strict)
     return show_run(run, cassette.name, strict=strict)
 
 
 def _run(
-    subject: ExploredPeer,
+    peer: ExploredPeer,
     space: Space,
     limits: Limits,
     folder: Path,
@@ -170,7 +137,7 @@ def _run(
     from .reports import junit_of
 
     explorer = Explorer(
-        subject=subject,
+        subject=peer,
         space=space,
         limits=limits,
         output=folder,
@@ -202,20 +169,27 @@ def _run(
     return status or report.status
 
 
-def limits_of(options: dict[str, Any]) -> Limits:
+def limits_of(options: ExploreOptions) -> Limits:
     from mcpmock.sessions.explore import Limits
 
     return Limits(
-        seed=options["seed"],
-        runs=options["max_runs"],
-        seconds=options["seconds"],
-        timeout=options["timeout"],
-        jobs=options["jobs"],
-        strict=options["strict"],
+        seed=options.seed,
+        runs=options.max_runs,
+        seconds=options.seconds,
+        timeout=options.timeout,
+        # A run mostly waits: for the start of a process, for pauses that were recorded.
+        jobs=options.jobs or 2 * (os.cpu_count() or 1),
+        strict=options.strict,
     )
 
 
-def _space(cassette: Cassette, side: Any, kinds: Any, options: dict[str, Any]) -> Space:
+def _space(
+    cassette: Cassette,
+    side: Side,
+    kinds: Sequence[TriedKind],
+    request: str | None,
+    server: ServerOptions,
+) -> Space:
     """The session of the cassette with the most requests."""
     from mcpmock.errors import CassetteError
     from mcpmock.explore.enumeration import Space
@@ -232,13 +206,12 @@ def _space(cassette: Cassette, side: Any, kinds: Any, options: dict[str, Any]) -
     if not sessions:
         raise CassetteError(cassette.name, "no client says anything in it")
     take, session, events = sessions[richest([one[2] for one in sessions])]
-    only: Any = (request := options["request"])
+    only: str | int | None = request
     if request is not None and request.lstrip("-").isdecimal():
         only = int(request)
     resumes = False
-    if side == "server" and options["url"] is not None:
-        server = url_of(options["url"], options["url_transport"])
-        resumes = server.kind is TransportKind.STREAMABLE_HTTP
+    if side == "server" and server.url is not None:
+        resumes = url_of(server.url, server.url_transport).kind is TransportKind.STREAMABLE_HTTP
     space = Space(
         side=side,
         events=events,
@@ -256,19 +229,19 @@ def _space(cassette: Cassette, side: Any, kinds: Any, options: dict[str, Any]) -
     return space
 
 
-def _server_words(options: dict[str, Any]) -> tuple[str, ...]:
+def _server_words(options: ServerOptions) -> tuple[str, ...]:
     """How the server was named, for a command that is to be run again."""
-    if options["url"] is None:
-        return ("--", *options["command"])
-    variable = options["url_env"]
-    words = ["--url-env", variable] if variable else ["--url", options["url"]]
-    if options["url_transport"]:
-        words += ["--url-transport", options["url_transport"]]
-    if options["oauth"]:
+    if options.url is None:
+        return ("--", *options.command)
+    variable = options.url_env
+    words = ["--url-env", variable] if variable else ["--url", options.url]
+    if options.url_transport:
+        words += ["--url-transport", options.url_transport]
+    if options.oauth:
         words.append("--oauth")
-    for header in options["header_env"]:
+    for header in options.header_env:
         words += ["--header-env", header]
-    for header in options["header"]:
+    for header in options.header:
         name = header.partition(":")[0]
         say(f"--header {name} is not repeated in the printed commands: it may hold a secret")
     return tuple(words)

@@ -14,6 +14,7 @@ import click
 
 from mcpmock.explore.oracles import Broken
 from mcpmock.explore.results import Exploration, ExploredRow, Failure, JudgedRun
+from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import printable
 
 from .output import BAD, GOOD, ODD, emit, many, table
@@ -34,18 +35,18 @@ class ExploreOutput:
     """Prints one exploration of the file of this name."""
 
     file: str
-    options: dict[str, Any]
+    console: ConsoleOptions
     _progress: bool = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        quiet = self.options["quiet"] or self.options["json"]
+        quiet = self.console.quiet or self.console.json
         self._progress = not quiet and sys.stderr.isatty()
 
     def row(self, row: ExploredRow) -> None:
         """A run is over."""
-        if self.options["json"]:
+        if self.console.json:
             emit(row.value())
-        elif self.options["verbose"]:
+        elif self.console.verbose:
             click.echo(printable(f"{row.n:>5} {row.verdict:9} {row.run.variant.text}"))
 
     def progress(self, text: str) -> None:
@@ -58,15 +59,14 @@ class ExploreOutput:
         """Prints everything that is told at the end, and returns it."""
         if self._progress:
             sys.stderr.write("\r\x1b[K")
-        lines = self._lines(found)
         report = Report(
             status=found.status,
-            lines=(printable(line) if "\x1b" not in line else line for line in lines),
+            lines=self._lines(found),
             values=_values(found),
             suite=("mcpmock explore", "mcpmock.explore"),
             cases=_cases(found),
         )
-        print_report(report, "json" if self.options["json"] else "text")
+        print_report(report, "json" if self.console.json else "text")
         return report
 
     def _lines(self, found: Exploration) -> Iterator[str]:
@@ -75,7 +75,7 @@ class ExploreOutput:
         elif found.baseline:
             yield "In the recorded order too (not counted below):"
         for one in found.baseline:
-            yield f"  {one.text} [{one.oracle}]"
+            yield f"  {printable(one.text)} [{one.oracle}]"
             yield from _cited(one)
         for failure in found.failures:
             yield ""
@@ -99,7 +99,7 @@ class ExploreOutput:
             variant = row.run.variant
             kind = variant.changes[0].kind if variant.changes else ""
             name = _STEPS.get(variant.step, variant.step)
-            if self.options["verbose"] and variant.step != "pairs":
+            if self.console.verbose and variant.step != "pairs":
                 name = f"{name}: {kind}"
             counted.setdefault(name, Counter())[row.verdict] += 1
         rows = [

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options_files import FILES, run_each
+from .options_files import FILES, highest
 from .output import common, counts, many, report, say
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ def fmt(files: tuple[Path, ...], times: Times, quiet: bool, json: bool, **_verbo
     changes. Events are renumbered and keep their order, consecutive pieces of stderr are joined,
     and takes that had a footer get a new one. A damaged cassette is refused.
     """
-    return run_each(_joined(files), lambda path: _fmt(path, times, quiet=quiet, json=json))
+    return highest(partial(_fmt, path, times, quiet=quiet, json=json) for path in _joined(files))
 
 
 def _joined(files: Iterable[Path]) -> list[Path]:

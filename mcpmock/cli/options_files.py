@@ -6,40 +6,23 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import click
 
 from mcpmock.errors import CassetteError
+from mcpmock.options.comparing import SharingOptions
 from mcpmock.printable import printable
 
-from .output import CASSETTE, Progress, option_set, progress_bar, say
+from .output import CASSETTE, Progress, progress_bar, say
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 _MIN_PROGRESS_ITEMS = 10
 FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=CASSETTE)
-sharing_options = option_set(
-    click.option(
-        "--jobs",
-        type=click.IntRange(min=1),
-        default=1,
-        metavar="N",
-        help="Number of processes that share the work.  [default: 1]",
-    ),
-    click.option(
-        "--scheduler",
-        metavar="tcp://HOST:PORT",
-        help="Have the workers of this Dask cluster do the work.",
-    ),
-)
-"""Who does the work on many cassettes."""
-many_files = option_set(
-    click.argument("files", metavar="FILE...", nargs=-1, required=True), sharing_options
-)
-"""Names of cassettes, of which there may be many, and who reads them."""
+MANY_FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True)
+"""Names of cassettes, of which there may be many."""
 OUTPUT = click.option(
     "-o",
     "--output",
@@ -94,18 +77,18 @@ def _with_stdin(names: Iterable[str]) -> Iterator[str]:
 def work_on_each(
     work: Callable[[Item], Result],
     items: Sequence[Item],
-    jobs: int,
-    address: str | None,
+    sharing: SharingOptions,
     *,
     quiet: bool,
     prints_each: bool = True,
 ) -> Iterator[Iterator[tuple[Item, Callable[[], Result]]]]:
-    """Each item with a function that gives the result of `work`, or raises its error; done by so
-    many processes, or by the Dask cluster at an address. Progress is shown on a terminal, unless
+    """Each item with a function that gives the result of `work`, or raises its error; done by
+    processes or a Dask cluster. Progress is shown on a terminal, unless
     what is printed for each item (`prints_each`) shows it there.
     """
     from mcpmock.batch.executors import processes, run_in_order, scheduler
 
+    jobs, address = sharing.jobs, sharing.scheduler
     if jobs > 1 and address is not None:
         raise click.UsageError("--jobs and --scheduler are two ways to share the work: give one")
     workers = processes(min(jobs, len(items))) if address is None else scheduler(address)
@@ -138,13 +121,6 @@ def with_siblings(files: Iterable[Path], *, quiet: bool) -> list[Path]:
                 if not quiet:
                     say(f"{path}: {sibling} is read too: it is not joined yet")
     return found
-
-
-def run_each(files: Iterable[Path], work: Callable[[Path], int]) -> int:
-    """Run `work` on each file and return the highest status; a file that cannot be read does not
-    stop the others.
-    """
-    return highest(partial(work, path) for path in files)
 
 
 def highest(works: Iterable[Callable[[], int]]) -> int:

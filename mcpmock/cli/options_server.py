@@ -1,6 +1,4 @@
-"""The options of commands that reach a real server, and the `Server` (a command or a URL) that they
-describe.
-"""
+"""The `Server` that `ServerOptions` describe, a command or a URL; the values of placeholders."""
 
 from __future__ import annotations
 
@@ -8,77 +6,36 @@ import os
 import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import attrs
 import click
 
 from .early_start import take_server
-from .options_listen import TRANSPORTS, kind_of
-from .output import option_set
+from .options_listen import kind_of
 
 if TYPE_CHECKING:
     from mcpmock.logins.credentials import OAuthCredentials
+    from mcpmock.options.server import ServerOptions, ValueOptions
     from mcpmock.protocol.transport_facts import Headers
     from mcpmock.sessions.servers import Command, Server
     from mcpmock.sessions.url_server import Url
 
 _FIELD = re.compile(r"([-!#$%&'*+.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)")
 _FRAMING = {"connection", "content-length", "transfer-encoding"}
-oauth_option = click.option(
-    "--oauth",
-    is_flag=True,
-    help="Authorize every request to --url with the login of `mcpmock login URL`.",
-)
-server_options = option_set(
-    click.option("--url", metavar="URL", help="URL of the server, instead of COMMAND."),
-    click.option(
-        "--url-env", metavar="NAME", help="Environment variable with the URL, if it is secret."
-    ),
-    click.option(
-        "--url-transport",
-        type=TRANSPORTS,
-        help="Transport of --url.  [default: sse if its path ends with /sse, else streamable-http]",
-    ),
-    click.option(
-        "--header",
-        multiple=True,
-        metavar="'NAME: VALUE'",
-        help="Add this header to every request that mcpmock itself makes to --url (repeatable).",
-    ),
-    click.option(
-        "--header-env",
-        multiple=True,
-        metavar="'NAME: VARIABLE'",
-        help="The same with the value of an environment variable; 'Authorization: Bearer VARIABLE' "
-        "puts a word before it (repeatable).",
-    ),
-    oauth_option,
-    click.argument("command", nargs=-1, type=click.UNPROCESSED),
-)
-"""`--url`, its companions and the COMMAND argument."""
 
 
-value_option = click.option(
-    "--value",
-    multiple=True,
-    metavar="'PLACEHOLDER=env:NAME'",
-    help="Send the value of this environment variable in place of a placeholder such as "
-    "mcpmock:secret:token:1 (repeatable).",
-)
-
-
-def values_of(options: dict[str, Any]) -> dict[str, str]:
+def values_of(options: ValueOptions) -> dict[str, str]:
     """The values of placeholders, from the environment: on the command line, other users of the
     machine could read them. Raises UsageError.
     """
     values: dict[str, str] = {}
-    if not options["value"]:
-        del options["value"]
+    if not options.value:
         return values
 
     from mcpmock.redaction.redactor import HOLE
 
-    for given in options.pop("value"):
+    for given in options.value:
         placeholder, _, source = given.partition("=")
         kind, _, name = source.partition(":")
         if HOLE.fullmatch(placeholder.encode()) is None or kind != "env" or not name:
@@ -89,33 +46,29 @@ def values_of(options: dict[str, Any]) -> dict[str, str]:
     return values
 
 
-def url_options_given(options: dict[str, Any]) -> bool:
-    """Whether there is an option that only makes sense with a URL."""
-    return any(options[name] for name in ("url_transport", "header", "header_env", "oauth"))
-
-
-def check_server(options: dict[str, Any]) -> None:
-    """Raises UsageError where `server_of` does; this is light. Looks the URL up if it is in a
-    variable.
+def check_server(options: ServerOptions) -> ServerOptions:
+    """The options with the URL, if that is in a variable. Raises UsageError where `server_of` does;
+    this is light.
     """
-    if (name := options["url_env"]) is not None:
-        url = _variable(name, "--url-env")
-        if options["url"] not in (None, url):
+    if options.url_env is not None:
+        url = _variable(options.url_env, "--url-env")
+        if options.url not in (None, url):
             raise click.UsageError("--url and --url-env are mutually exclusive")
-        options["url"] = url
-    if (options["url"] is None) is not bool(options["command"]):
+        options = attrs.evolve(options, url=url)
+    if (options.url is None) is not bool(options.command):
         raise click.UsageError("name the server: either --url URL or -- COMMAND")
-    if options["url"] is None and url_options_given(options):
+    if options.url is None and options.about_url:
         raise click.UsageError("--url-transport, --header, --header-env and --oauth need --url")
+    return options
 
 
-def server_of(options: dict[str, Any]) -> Server:
+def server_of(options: ServerOptions) -> Server:
     """The server that the options describe. Raises UsageError for a contradiction."""
-    check_server(options)
-    if options["url"] is not None:
-        fields = [*map(_field_of, options["header"]), *map(_field_from, options["header_env"])]
-        return url_of(options["url"], options["url_transport"], fields, oauth=options["oauth"])
-    return command_of(options["command"])
+    options = check_server(options)
+    if options.url is not None:
+        fields = [*map(_field_of, options.header), *map(_field_from, options.header_env)]
+        return url_of(options.url, options.url_transport, fields, oauth=options.oauth)
+    return command_of(options.command)
 
 
 def command_of(command: Sequence[str]) -> Command:

@@ -324,15 +324,16 @@ def _set_color(context: click.Context, _option: click.Parameter, value: str) -> 
         context.color = True
 
 
+COLOR = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    callback=_set_color,
+    expose_value=False,
+    help="Color the output; `auto` follows NO_COLOR, FORCE_COLOR and the terminal.",
+)
 common = option_set(
-    click.option(
-        "--color",
-        type=click.Choice(["auto", "always", "never"]),
-        default="auto",
-        callback=_set_color,
-        expose_value=False,
-        help="Color the output; `auto` follows NO_COLOR, FORCE_COLOR and the terminal.",
-    ),
+    COLOR,
     click.option(
         "--json", is_flag=True, help="Print one JSON object per line, with a stable `type`."
     ),

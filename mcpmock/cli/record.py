@@ -9,10 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from .options_faults import fault_options, faults_of
-from .options_listen import front_of, listening_given, listening_options
-from .options_server import command_of, oauth_option, url_of
-from .output import common, say
+from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.faults import FaultOptions
+from mcpmock.options.listening import ListenOptions
+from mcpmock.options.recording import RecordOptions
+
+from .option_table import COMMAND, options
+from .options_faults import faults_of
+from .options_listen import front_of
+from .options_server import command_of, url_of
+from .output import say
 from .run_setup import run_to_end
 
 if TYPE_CHECKING:
@@ -27,38 +33,10 @@ _UNREDACTED = "--no-redact: the cassette will contain secrets in plain text"
     short_help="Record a client talking to a server.",
     context_settings={"allow_interspersed_args": False},
 )
-@click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="FILE",
-    help="Write the cassette to FILE; DIR/ gives each run a file of its own.",
-)
-@click.option(
-    "--overwrite",
-    is_flag=True,
-    help="Replace an existing FILE, once the session has ended cleanly.",
-)
-@click.option("--new", is_flag=True, help="Fail if FILE exists.")
-@click.option("--strict", is_flag=True, help="End the session if it can no longer be recorded.")
-@click.option("--no-redact", is_flag=True, help="Write secrets to the cassette unredacted.")
-@click.option("--url", metavar="URL", help="Record the server at this URL instead of a COMMAND.")
-@oauth_option
-@click.option(
-    "--watch", is_flag=True, help="Serve a live page of FILE (`mcpmock watch`) meanwhile."
-)
-@fault_options
-@listening_options
-@click.argument("command", nargs=-1, type=click.UNPROCESSED)
-@common
+@COMMAND
+@options(record=RecordOptions, faults=FaultOptions, listening=ListenOptions)
 def record(
-    output: str,
-    overwrite: bool,
-    new: bool,
-    url: str | None,
-    command: tuple[str, ...],
-    watch: bool,
-    **options: Any,
+    record: RecordOptions, faults: FaultOptions, listening: ListenOptions, console: ConsoleOptions
 ) -> int:
     """Record the traffic between a client and the server COMMAND or --url.
 
@@ -67,42 +45,48 @@ def record(
     reverse proxy for Streamable HTTP and HTTP+SSE; give the URL that it prints to the client. If
     FILE exists, the recording is added to it as one more take.
     """
-    if (url is None) is not bool(command):
-        raise click.UsageError("name the server: either -- COMMAND or --url URL")
-    if url is None and (given := listening_given(options)):
-        raise click.UsageError(
-            f"{given} needs --url; to serve a COMMAND over HTTP, use `mcpmock proxy`"
-        )
-    if url is None and options["oauth"]:
-        raise click.UsageError("--oauth needs --url")
-    if overwrite and new:
-        raise click.UsageError("--overwrite and --new are mutually exclusive")
-    if watch and output.endswith("/"):
-        raise click.UsageError("--watch follows one FILE; for a folder, run `mcpmock watch DIR`")
-    faults = faults_of(options)
+    _check(record, listening)
+    run = faults_of(faults)
     server: Server
-    if url is None:
-        server = command_of(command)
+    if record.url is None:
+        server = command_of(record.command)
     else:
-        server = url_of(url, options["transport"], oauth=options["oauth"])
+        server = url_of(record.url, listening.transport, oauth=record.oauth)
 
     from mcpmock.sessions.run import Setup
     from mcpmock.sessions.take import Recording
 
     recording = Recording.to(
-        output,
-        overwrite=overwrite,
-        new=new,
-        strict=options["strict"],
-        redact=not options["no_redact"],
+        record.output,
+        overwrite=record.overwrite,
+        new=record.new,
+        strict=record.strict,
+        redact=not record.no_redact,
     )
-    front, tell = front_of(options, default=None if url is None else "127.0.0.1:0")
-    if options["no_redact"]:
+    default = None if record.url is None else "127.0.0.1:0"
+    front, tell = front_of(listening, json=console.json, default=default)
+    if record.no_redact:
         tell(_UNREDACTED)
-    if watch:
-        front = _watched(front, output, json=options["json"])
-    setup = Setup(front=front, back=server, faults=faults, recording=recording, say=tell)
-    return run_to_end(setup, options)
+    if record.watch:
+        front = _watched(front, record.output, json=console.json)
+    setup = Setup(front=front, back=server, faults=run, recording=recording, say=tell)
+    return run_to_end(setup, console)
+
+
+def _check(record: RecordOptions, listening: ListenOptions) -> None:
+    """Raises UsageError for a contradiction."""
+    if (record.url is None) is not bool(record.command):
+        raise click.UsageError("name the server: either -- COMMAND or --url URL")
+    if record.url is None and (given := listening.given):
+        raise click.UsageError(
+            f"{given} needs --url; to serve a COMMAND over HTTP, use `mcpmock proxy`"
+        )
+    if record.url is None and record.oauth:
+        raise click.UsageError("--oauth needs --url")
+    if record.overwrite and record.new:
+        raise click.UsageError("--overwrite and --new are mutually exclusive")
+    if record.watch and record.output.endswith("/"):
+        raise click.UsageError("--watch follows one FILE; for a folder, run `mcpmock watch DIR`")
 
 
 def _watched(front: Front, output: str, *, json: bool) -> Front:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import attrs
 import click
 
+from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import printable, printable_lines
 
 from .options_files import Item, Result, highest
@@ -76,15 +77,13 @@ def print_report(report: Report, form: str, *, quiet: bool = False, paged: bool 
 def print_each(
     results: Iterable[tuple[Item, Callable[[], Result]]],
     report_of: Callable[[Item, Result], Report],
-    *,
-    json: bool,
-    quiet: bool,
+    console: ConsoleOptions,
 ) -> int:
     """Print the report of each file as soon as it is read, and return the highest status."""
 
     def print_one(item: Item, result_of: Callable[[], Result]) -> int:
         report = report_of(item, result_of())
-        return print_report(report, "json" if json else "text", quiet=quiet)
+        return print_report(report, "json" if console.json else "text", quiet=console.quiet)
 
     return highest(partial(print_one, item, result_of) for item, result_of in results)
 

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from .options_faults import report_faults
 
 if TYPE_CHECKING:
+    from mcpmock.options.console import ConsoleOptions
     from mcpmock.sessions.run import Setup
 
 _COLLECTED_AFTER = 5_000, 5, 200
@@ -25,7 +26,7 @@ def spare_collections() -> None:
     gc.set_threshold(*_COLLECTED_AFTER)
 
 
-def run_to_end(setup: Setup, options: dict[str, Any]) -> int:
+def run_to_end(setup: Setup, console: ConsoleOptions) -> int:
     """Run sessions and print how often each fault fired. Gives the exit status."""
     import trio
 
@@ -33,5 +34,5 @@ def run_to_end(setup: Setup, options: dict[str, Any]) -> int:
 
     spare_collections()
     status = trio.run(run_sessions, setup)
-    fault_status = report_faults(setup.faults, options)
+    fault_status = report_faults(setup.faults, console)
     return status or fault_status

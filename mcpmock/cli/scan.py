@@ -9,10 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcpmock.options.comparing import SharingOptions
+from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import mcpmock_command, printable
 
-from .options_files import list_files, many_files, work_on_each
-from .output import common, encodable, many
+from .option_table import options
+from .options_files import MANY_FILES, list_files, work_on_each
+from .output import encodable, many
 from .reports import Report, print_each
 
 if TYPE_CHECKING:
@@ -23,16 +26,9 @@ _SHOWN = 20
 
 
 @click.command(short_help="Find the secrets that are left in cassettes.")
-@many_files
-@common
-def scan(
-    files: tuple[str, ...],
-    jobs: int,
-    scheduler: str | None,
-    quiet: bool,
-    verbose: bool,
-    json: bool,
-) -> int:
+@MANY_FILES
+@options(sharing=SharingOptions)
+def scan(files: tuple[str, ...], sharing: SharingOptions, console: ConsoleOptions) -> int:
     """Find secrets in cassettes: where they stand and of which kind, never the values.
 
     Looks for values under names such as `password`, for the formats of tokens and keys, and for
@@ -42,9 +38,9 @@ def scan(
     """
     from mcpmock.batch.scan import scan_source
 
-    named = list_files(files, scheduler, quiet=quiet)
-    with work_on_each(scan_source, named, jobs, scheduler, quiet=quiet) as results:
-        return print_each(results, partial(_report, verbose=verbose), json=json, quiet=quiet)
+    named = list_files(files, sharing.scheduler, quiet=console.quiet)
+    with work_on_each(scan_source, named, sharing, quiet=console.quiet) as results:
+        return print_each(results, partial(_report, verbose=console.verbose), console)
 
 
 def _report(path: Path | str, found: list[SecretFound], *, verbose: bool) -> Report:

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .options_files import list_files, many_files, work_on_each
+from mcpmock.options.comparing import SharingOptions
+from mcpmock.options.console import ConsoleOptions
+
+from .option_table import options
+from .options_files import MANY_FILES, list_files, work_on_each
 from .output import (
     can_print,
-    common,
     data_size,
     drawing_columns,
     duration,
@@ -37,16 +40,9 @@ _BLOCKS, _ASCII_BLOCKS = " ▁▂▃▄▅▆▇█", " .:-=+*%#"
 
 
 @click.command()
-@many_files
-@common
-def stats(
-    files: tuple[str, ...],
-    jobs: int,
-    scheduler: str | None,
-    quiet: bool,
-    json: bool,
-    **_verbose: bool,
-) -> int:
+@MANY_FILES
+@options(sharing=SharingOptions)
+def stats(files: tuple[str, ...], sharing: SharingOptions, console: ConsoleOptions) -> int:
     """Count the calls in cassettes, by method and tool.
 
     Columns: number of calls (`->` by the client, `<-` by the server), errors (`err`), cancelled
@@ -62,8 +58,9 @@ def stats(
 
     found = Stats()
     notices: list[Notice] = []
-    named = list_files(files, scheduler, quiet=quiet)
-    with work_on_each(count_file, named, jobs, scheduler, quiet=quiet, prints_each=False) as counts:
+    quiet = console.quiet
+    named = list_files(files, sharing.scheduler, quiet=quiet)
+    with work_on_each(count_file, named, sharing, quiet=quiet, prints_each=False) as counts:
         for _name, count_of in counts:
             counted = count_of()
             found.include(counted.stats)
@@ -74,7 +71,7 @@ def stats(
         lines=chain(_calls_table(found), _notifications_table(found), [_last_line(found)]),
         values=map(msgspec.to_builtins, lines_of(found)),
     )
-    return print_report(report, "json" if json else "text", paged=True)
+    return print_report(report, "json" if console.json else "text", paged=True)
 
 
 def _calls_table(found: Stats) -> Iterator[str]:

@@ -6,31 +6,41 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
 
 import click
 
-from .options_diff import diff_options, ignore_rules_of
-from .options_faults import fault_options, faults_of, report_faults
-from .options_server import (
-    check_server,
-    server_of,
-    server_options,
-    value_option,
-    values_of,
-)
-from .output import CASSETTE, common, say, say_notices
+from mcpmock.options.comparing import DiffOptions, VerifyOptions
+from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.faults import FaultOptions
+from mcpmock.options.server import ServerOptions, ValueOptions
+
+from .diff import ignore_rules_of
+from .option_table import COMMAND, options
+from .options_faults import faults_of, report_faults
+from .options_server import check_server, server_of, values_of
+from .output import CASSETTE, say, say_notices
 
 
 @click.command(short_help="Compare a real server with its recording.")
 @click.argument("file", type=CASSETTE)
-@click.option("--update", is_flag=True, help="Replace FILE with the new recording if they differ.")
-@diff_options(fail_on="risky")
-@value_option
-@fault_options
-@server_options
-@common
-def verify(file: Path, update: bool, **options: Any) -> int:
+@COMMAND
+@options(
+    verifying=VerifyOptions,
+    comparing=DiffOptions,
+    secrets=ValueOptions,
+    faults=FaultOptions,
+    server=ServerOptions,
+    defaults={"fail_on": "risky"},
+)
+def verify(
+    file: Path,
+    verifying: VerifyOptions,
+    comparing: DiffOptions,
+    secrets: ValueOptions,
+    faults: FaultOptions,
+    server: ServerOptions,
+    console: ConsoleOptions,
+) -> int:
     """Check that a real server still behaves as recorded in the cassette FILE.
 
     Plays the recorded client against the server (COMMAND or --url) and compares the new recording
@@ -40,16 +50,16 @@ def verify(file: Path, update: bool, **options: Any) -> int:
     """
     from mcpmock.cassette.file import join_siblings, load, read_bytes, rewrite
 
-    check_server(options)
-    rules = ignore_rules_of(options["ignore"], options["unordered"], options["tolerance"])
-    values, faults = values_of(options), faults_of(options)
+    check_server(server)
+    rules, update = ignore_rules_of(comparing), verifying.update
+    values, run = values_of(secrets), faults_of(faults)
     if update:
         join_siblings(file)
     was = read_bytes(file) if update else None
     recorded = load(file)
-    if not options["quiet"]:
+    if not console.quiet:
         say_notices(recorded, of_lines=False)
-    server = server_of(options)
+    back = server_of(server)
 
     import trio
 
@@ -59,14 +69,14 @@ def verify(file: Path, update: bool, **options: Any) -> int:
     from .diff_output import diff_report
     from .reports import print_report
 
-    driven = trio.run(lambda: drive_and_record(recorded, server, say, values=values, faults=faults))
-    owing = report_faults(faults, options)
+    driven = trio.run(lambda: drive_and_record(recorded, back, say, values=values, faults=run))
+    owing = report_faults(run, console)
     if driven.status not in (0, DIFFERENT):
         return driven.status
     comparison = compare(recorded, driven.live, rules)
-    form = "json" if options["json"] else options["format"]
-    report = diff_report(comparison, options["fail_on"], verbose=options["verbose"])
-    status = print_report(report, form, quiet=options["quiet"], paged=True) or owing
+    form = "json" if console.json else comparing.format
+    report = diff_report(comparison, comparing.fail_on, verbose=console.verbose)
+    status = print_report(report, form, quiet=console.quiet, paged=True) or owing
     sys.stdout.flush()
     if not update or comparison.worst is None:
         return status

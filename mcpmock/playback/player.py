@@ -55,11 +55,11 @@ from .miss import ELSEWHERE, Miss, hide_secrets, miss_error
 from .repeats import Repeats
 from .request_assembly import ClientMessage, RequestAssembly
 from .request_key import MATCH_LEVELS, MatchSubject
-from .session_selection import ReplayOptions, SessionSelection
+from .session_selection import PlayerOptions, SessionSelection
 from .unused import leftovers
 from .variables import Bindings
 
-__all__ = ["Player", "PlayerNote", "ReplayOptions", "Report", "SessionSelection"]
+__all__ = ["Player", "PlayerNote", "PlayerOptions", "Report", "SessionSelection"]
 
 
 IDLE_S = 0.005

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette, Episode, Event
+from mcpmock.options.replay import MissAction, Order, Repeats, ReplayOptions, SessionUse
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.growth import begin_plan
 from mcpmock.playback.plan.join_resumed import resumed
@@ -36,25 +37,37 @@ from .candidates import Candidate
 from .matcher import Matcher, RequestIndex
 from .miss import ELSEWHERE, NearMiss
 from .request_key import MATCH_LEVELS, MatchSubject
-from .timing import Pace
+from .timing import Pace, Timing
 
 SessionId = Callable[[], str]
 """Gives the id of a live session."""
 
 
 @attrs.frozen(kw_only=True)
-class ReplayOptions:
-    """How a cassette is played: the options of `mcpmock replay`, with their names and defaults
-    (`replay --help`).
-    """
+class PlayerOptions:
+    """How a cassette is played, as a player reads it."""
 
-    order: str = "causal"
+    order: Order = "causal"
     pace: Pace = attrs.field(factory=Pace)
-    repeats: str = "auto"
-    sessions: str = "reuse"
+    repeats: Repeats = "auto"
+    sessions: SessionUse = "reuse"
     exact: bool = False
-    on_miss: str = "error"
+    on_miss: MissAction = "error"
     mute: bool = False
+
+    @classmethod
+    def of(cls, options: ReplayOptions, *, mute: bool = False) -> PlayerOptions:
+        """Read the words of a user. Raises McpMockError for a timing that there is not."""
+        pace = Pace(Timing.parse(options.timing), overlap_grace=options.overlap_grace / 1000)
+        return cls(
+            order=options.order,
+            pace=pace,
+            repeats=options.repeats,
+            sessions=options.sessions,
+            exact=options.match == "exact",
+            on_miss=options.on_miss,
+            mute=mute,
+        )
 
 
 @attrs.define(slots=False)
@@ -62,7 +75,7 @@ class SessionSelection:
     """The episodes of a cassette, shared by all sessions that are played from it."""
 
     cassette: Cassette
-    options: ReplayOptions
+    options: PlayerOptions
     _episodes: list[Episode] = attrs.field(init=False)
     """The episodes for live sessions: all of stdio; over HTTP those with a session."""
     _alone: list[Episode] = attrs.field(init=False)

@@ -33,7 +33,7 @@ from mcpmock.faults.receipts import FaultRun
 from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.miss import Miss
 from mcpmock.playback.player import Player, PlayerNote
-from mcpmock.playback.session_selection import ReplayOptions
+from mcpmock.playback.session_selection import PlayerOptions
 from mcpmock.printable import shell_command
 from mcpmock.protocol.messages import encode
 from mcpmock.recording.recorder import Ledger, Recorder
@@ -128,7 +128,7 @@ class ExploredClient(ExploredPeer):
             return Recorder(ledger, number)
 
         misses: list[Miss | PlayerNote] = []
-        replay = Replay(scheduled(self.cassette, faults), ReplayOptions(mute=True), misses.append)
+        replay = Replay(scheduled(self.cassette, faults), PlayerOptions(mute=True), misses.append)
         stop, place = trio.Event(), list[ServerPlace]()
         ready = trio.Event()
 

@@ -10,7 +10,7 @@ import attrs
 from mcpmock.cassette.model import Cassette
 from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.fallback import Fallback
-from mcpmock.playback.player import Player, ReplayOptions, Report
+from mcpmock.playback.player import Player, PlayerOptions, Report
 from mcpmock.playback.session_selection import SessionSelection
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ class Replay:
     """A cassette and how it is played."""
 
     cassette: Cassette
-    options: ReplayOptions
+    options: PlayerOptions
     report: Report
     stub: StubScript | None = None
     """Hand-written answers. They come before the recorded ones."""

@@ -25,7 +25,7 @@ from mcpmock.cassette.takes_by_test import own_first
 from mcpmock.faults.control import Faults, run_of
 from mcpmock.faults.fault import PlanError
 from mcpmock.faults.receipts import FaultRun
-from mcpmock.playback.session_selection import ReplayOptions
+from mcpmock.playback.session_selection import PlayerOptions
 from mcpmock.printable import printable, shell_command
 from mcpmock.sessions.local_front import LocalFront, ServerPlace
 from mcpmock.sessions.replay import Replay
@@ -140,7 +140,7 @@ class RecordingServer(ThreadServer):
         else:
             self._store.reject(self._settings, self._output)
 
-    def answer_first(self, cassette: Cassette, options: ReplayOptions) -> None:
+    def answer_first(self, cassette: Cassette, options: PlayerOptions) -> None:
         """The real server only answers what the cassette lacks."""
         options = attrs.evolve(options, on_miss="live")
         self._replay = Replay(cassette, options, self.log.report)
@@ -226,7 +226,7 @@ def _fault_run(settings: Settings) -> FaultRun:
         pytest.fail(text, pytrace=False)
 
 
-def _replay_options(settings: Settings) -> ReplayOptions:
+def _replay_options(settings: Settings) -> PlayerOptions:
     """In a race no message of a call is delayed: all are sent before the client cancels."""
     options = replay_options(**settings.playing)
     if settings.races is None:

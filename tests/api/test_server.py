@@ -13,8 +13,6 @@ import trio
 from trio.testing import MockClock
 
 import mcpmock
-from mcpmock.api.server import REPLAY_CHOICES
-from mcpmock.cli.replay import replay
 from mcpmock.errors import CassetteError, McpMockError
 from tests.support import INITIALIZE, c2s, request
 from tests.support.weather import ASK, HELLO, TOLD, exchange
@@ -101,10 +99,3 @@ def test_what_it_does_not_take(weather: Path, how: dict[str, Any], words: str) -
         mcpmock.serve(weather, **how),
     ):
         pass
-
-
-def test_the_words_of_replay() -> None:
-    """They are those of the command line without `live`, which needs a real server."""
-    options = {option.name: option.type for option in replay.params}
-    for name, words in REPLAY_CHOICES.items():
-        assert [*words, *(["live"] if name == "on_miss" else [])] == list(options[name].choices)  # type: ignore[attr-defined]

@@ -81,6 +81,17 @@ def client(monkeypatch: pytest.MonkeyPatch) -> MemoryChannel:
     return outer
 
 
+def said_of(outcome: tuple[int, str, str]) -> str:
+    """What is said of wrong usage: the usage, and one line. It acts on no terminal."""
+    status, out, err = outcome
+    assert not CONTROLS.search(err)
+    *usage, line = err.splitlines()
+    assert (2, "") == (status, out)
+    assert usage[0].startswith("Usage: mcpmock ")
+    assert len(usage) <= 3
+    return line
+
+
 def heard(client: MemoryChannel) -> list[bytes]:
     """What the client got besides the answer to its opening."""
 

@@ -13,7 +13,7 @@ from mcpmock.sessions import run as run_module
 from mcpmock.sessions.http_front import HttpFront
 from mcpmock.sessions.run import Setup
 from mcpmock.transports.session_router import TransportKind
-from tests.cli.conftest import CONTROLS, Run
+from tests.cli.conftest import Run, said_of
 from tests.support import INITIALIZE, WELCOME, cassette_bytes
 
 URL = "http://127.0.0.1:9/mcp"
@@ -82,49 +82,6 @@ def test_where_a_recorder_listens_by_default(run: Run, taken: list[HttpFront]) -
     assert [("127.0.0.1", 0)] == [(listening.host, listening.port) for listening in taken]
 
 
-def said_of(outcome: tuple[int, str, str]) -> str:
-    """What is said of wrong usage: the usage, and one line. It acts on no terminal."""
-    status, out, err = outcome
-    assert not CONTROLS.search(err)
-    *usage, line = err.splitlines()
-    assert (2, "") == (status, out)
-    assert usage[0].startswith("Usage: mcpmock ")
-    assert len(usage) <= 3
-    return line
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "x",
-        "127.0.0.1",
-        "127.0.0.1:x",
-        "127.0.0.1:-1",
-        "127.0.0.1:65536",
-        "127.0.0.1:99999",
-        "1:2:3",
-        "::1:80",
-        "[::1]",
-        "http://127.0.0.1:80",
-        "127.0.0.1:80/mcp",
-        "a b:1",
-        "user@host:1",
-        "\x1b[2J:1",
-    ],
-)
-@pytest.mark.parametrize("command", COMMANDS)
-def test_what_is_no_address(
-    run: Run, taken: list[HttpFront], command: tuple[str, ...], text: str
-) -> None:
-    """It is said with an example."""
-    line = said_of(run(command[0], "--listen", text, *command[1:]))
-
-    assert "Invalid value for --listen" in line
-    assert "127.0.0.1:8080" in line
-    assert [] == taken
-
-
 @pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "192.0.2.1", "example.com", "localhost.a"])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_addresses_that_others_reach(
@@ -140,56 +97,6 @@ def test_addresses_that_others_reach(
     assert [True] == [listening.dangerously for listening in taken]
 
 
-@pytest.mark.parametrize("option", [("--transport", "sse"), ("--dangerously-bind",)])
-@pytest.mark.parametrize("command", COMMANDS[1:])
-def test_options_without_listening(
-    run: Run, taken: list[HttpFront], command: tuple[str, ...], option: tuple[str, ...]
-) -> None:
-    """Where stdio is in front they mean nothing, and that is said."""
-    assert f"{option[0]} needs --listen" in said_of(run(command[0], *option, *command[1:]))
-
-
-@pytest.mark.parametrize("option", [("--allow-host", "a"), ("--allow-origin", "http://a")])
-@pytest.mark.parametrize("command", COMMANDS[1:])
-def test_guests_without_listening(
-    run: Run, taken: list[HttpFront], command: tuple[str, ...], option: tuple[str, ...]
-) -> None:
-    """Nobody can be let in where nobody comes."""
-    assert f"{option[0]} needs --listen" in said_of(run(command[0], *option, *command[1:]))
-
-
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("--transport", "stdio"),
-        ("--session-timeout", "soon"),
-        ("--session-timeout", "-1"),
-        ("--session-timeout", "1 day"),
-        ("--allow-host", "*"),
-        ("--allow-host", ""),
-        ("--allow-host", "http://a"),
-        ("--allow-host", "a/b"),
-        ("--allow-host", "a\x1b[2J"),
-        ("--allow-origin", "*"),
-        ("--allow-origin", ""),
-        ("--allow-origin", "a.example"),
-        ("--allow-origin", "http://a/b"),
-        ("--allow-origin", "http://*.a"),
-        ("--allow-origin", "http://a\x1b[2J"),
-    ],
-)
-@pytest.mark.parametrize("command", COMMANDS)
-def test_values_that_are_none(
-    run: Run, taken: list[HttpFront], command: tuple[str, ...], option: str, value: str
-) -> None:
-    """What could never let anybody in is said at once, without acting on the terminal."""
-    line = said_of(run(command[0], "--listen", "127.0.0.1:0", option, value, *command[1:]))
-
-    assert line.startswith("Error: Invalid value for ")
-    assert option in line
-    assert [] == taken
-
-
 @pytest.mark.parametrize("host", ["a", "a.example:80", "192.0.2.1", "[::2]:80"])
 @pytest.mark.parametrize("origin", ["null", "http://a:80", "https://a/", "vscode-webview://1f-2"])
 def test_guests(run: Run, taken: list[HttpFront], host: str, origin: str) -> None:
@@ -200,51 +107,6 @@ def test_guests(run: Run, taken: list[HttpFront], host: str, origin: str) -> Non
     [listening] = taken
     assert {host} == listening.hosts
     assert {origin} == listening.origins
-
-
-def test_an_option_without_a_value(run: Run, taken: list[HttpFront]) -> None:
-    """It is said in one line; what it belongs to is not known by then."""
-    assert (2, "", "Error: Option '--listen' requires an argument.\n") == run(
-        "replay", "a.jsonl", "--listen"
-    )
-
-
-@pytest.mark.parametrize("option", ["--listen", "--transport", "--allow-host", "--allow-origin"])
-def test_listening_for_a_command(run: Run, tmp_path: Path, option: str) -> None:
-    """What is recorded over stdio has no listener, and the way to one is said."""
-    line = said_of(run("record", "-o", tmp_path / "b.jsonl", option, "sse", "--", "server"))
-
-    assert f"{option} needs --url; to serve a COMMAND over HTTP, use `mcpmock proxy`" in line
-    assert not (tmp_path / "b.jsonl").exists()
-
-
-@pytest.mark.parametrize(
-    ("url", "words"),
-    [
-        ("", "not an http:// or https:// URL"),
-        ("localhost:80", "not an http:// or https:// URL"),
-        ("ftp://localhost", "not an http:// or https:// URL"),
-        ("http://", "not an http:// or https:// URL"),
-        ("http://:80/mcp", "is not a host and port"),
-        ("http://a:b/mcp", "is not a host and port"),
-        ("http://a:99999/mcp", "is not a host and port"),
-        ("http://a b/mcp", "not a URL"),
-        ("http://a/\x1b[2J", "not a URL"),
-        ("http://[zz]/mcp", "is not a host and port"),
-        ("http://user:hunter2@a/mcp", "user name or password"),
-        ("http://hunter2@a/mcp", "user name or password"),
-    ],
-)
-@pytest.mark.parametrize("command", [("record", "-o", "b.jsonl"), ("proxy",)])
-def test_what_is_no_url(
-    run: Run, taken: list[HttpFront], tmp_path: Path, command: tuple[str, ...], url: str, words: str
-) -> None:
-    """It is said in one line, which never repeats a password, and no file is made."""
-    line = said_of(run(*command, "--url", url))
-
-    assert words in line
-    assert "hunter2" not in line
-    assert not (tmp_path / "b.jsonl").exists()
 
 
 @pytest.mark.parametrize("command", COMMANDS)

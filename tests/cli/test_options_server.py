@@ -4,27 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import click
 import pytest
 
 from mcpmock.cli.options_server import server_of
+from mcpmock.options.server import ServerOptions
 from mcpmock.sessions.servers import Command
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_router import TransportKind
 
-NOTHING: dict[str, Any] = {
-    "url": None,
-    "url_env": None,
-    "url_transport": None,
-    "header": (),
-    "header_env": (),
-    "oauth": False,
-    "command": (),
-}
-
 
 def server(**options: Any) -> Any:
-    return server_of({**NOTHING, **options})
+    return server_of(ServerOptions(**options))
 
 
 def test_a_command() -> None:
@@ -49,31 +39,3 @@ def test_what_others_must_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
 
     assert "http://a/mcp?key=1" == found.described
     assert [("Authorization", "Bearer sesame"), ("X-Key", "sesame")] == found.headers
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        {},
-        {"url": "http://a", "command": ("b",)},
-        {"command": ("a",), "header": ("X: 1",)},
-        {"command": ("a",), "url_transport": "sse"},
-        {"command": ("a",), "oauth": True},
-        {"command": ("a",), "header_env": ("X: X_SET",)},
-        {"url": "http://a", "header_env": ("X: X_UNSET",)},
-        {"url": "http://a", "header_env": ("X: X_SET",)},
-        {"url": "http://a", "header_env": ("secret",)},
-        {"url": "http://a", "url_env": "X_SET"},
-        {"url_env": "X_UNSET"},
-        {"url": "nonsense"},
-        {"url": "http://a", "header": ("secret",)},
-        {"url": "http://a", "header": ("Content-Length: 5",)},
-    ],
-)
-def test_wrong_usage(options: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    """A value of --header is never repeated."""
-    monkeypatch.setenv("X_SET", "secret\n")
-    with pytest.raises(click.UsageError) as raised:
-        server(**options)
-
-    assert "secret" not in str(raised.value)

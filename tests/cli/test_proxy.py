@@ -16,8 +16,7 @@ from mcpmock.sessions.servers import Command, Server
 from mcpmock.sessions.stdio_front import StdioFront
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_router import TransportKind
-from tests.cli.conftest import Run
-from tests.cli.test_options_listen import said_of
+from tests.cli.conftest import Run, said_of
 from tests.support import INITIALIZE, request
 from tests.support.record_modes import MODES, SERVER
 

@@ -1,6 +1,4 @@
-"""Wrong usage of each command, told in a line. What a server or a listener may be called is in
-test_options_server.py and test_options_listen.py.
-"""
+"""Wrong usage of each command, told in a line."""
 
 from __future__ import annotations
 
@@ -12,8 +10,7 @@ import pytest
 from mcpmock.sessions import drive
 from mcpmock.sessions import run as run_module
 from mcpmock.sessions.run import Setup
-from tests.cli.conftest import Run
-from tests.cli.test_options_listen import said_of
+from tests.cli.conftest import Run, said_of
 from tests.support import INITIALIZE, WELCOME, call, cassette_bytes
 
 NO_SERVER = "name the server: either --url URL or -- COMMAND"
@@ -21,7 +18,16 @@ NO_HEADER = "NAME: VALUE"
 NO_VALUE = "expected 'mcpmock:secret:KIND:N=env:NAME'"
 NO_LIMIT = "expected, for example, 200ms or tool=weather,200ms"
 NO_TIMING = "none, recorded, scale:X, fixed:MS or cap:MS"
+NO_URL = "not an http:// or https:// URL"
+NO_PORT = "is not a host and port"
 PLACEHOLDER = "mcpmock:secret:token:1"
+LISTENERS = ("record -o b --url http://a", "proxy --url http://a", "replay a.jsonl")
+NO_ADDRESSES = (
+    "", "x", "127.0.0.1", "127.0.0.1:x", "127.0.0.1:-1", "127.0.0.1:65536", "127.0.0.1:99999",
+    "1:2:3", "::1:80", "[::1]", "http://127.0.0.1:80", "127.0.0.1:80/mcp", "a b:1", "user@host:1",
+    "\x1b[2J:1",
+)  # fmt: skip
+LISTENING = ("--transport sse", "--dangerously-bind", "--allow-host a", "--allow-origin http://a")
 USAGE = [
     ("convert a.jsonl -o x.har --no-redact", "only for recordings of other tools"),
     ("diff a.jsonl none --ignore '\x1b[2J'", ""),
@@ -54,6 +60,13 @@ USAGE = [
     ("proxy --url http://a --header 'content-length: 7'", "content-length is set by mcpmock"),
     ("proxy --url http://a --header 'Transfer-Encoding: chunked'", "is set by mcpmock"),
     ("proxy --header 'X-A: 1' -- server", "need --url"),
+    ("proxy --header-env 'X: X_SET' -- server", "need --url"),
+    ("proxy --oauth -- server", "need --url"),
+    ("proxy --url http://a --header-env 'X: X_UNSET'", "X_UNSET is not set"),
+    ("proxy --url http://a --header-env 'X: X_SET'", NO_HEADER),
+    ("proxy --url http://a --header-env hunter2", NO_HEADER),
+    ("proxy --url http://a --url-env X_SET", "url"),
+    ("proxy --url-env X_UNSET", "X_UNSET is not set"),
     ("proxy --url-transport sse -- server", "need --url"),
     ("proxy --what server", "No such option"),
     ("proxy '--\x1b[2J\n\u202e' server", "No such option"),
@@ -96,6 +109,52 @@ USAGE = [
     ("verify a.jsonl --ignore '$[' -- server", "no JSONPath"),
     ("watch a.jsonl --listen nowhere:x", "Invalid value for --listen"),
     *[
+        (f"{command} --url '{url}'", words)
+        for command in ("record -o b", "proxy")
+        for url, words in (
+            ("", NO_URL),
+            ("localhost:80", NO_URL),
+            ("ftp://localhost", NO_URL),
+            ("http://", NO_URL),
+            ("http://:80/mcp", NO_PORT),
+            ("http://a:b/mcp", NO_PORT),
+            ("http://a:99999/mcp", NO_PORT),
+            ("http://[zz]/mcp", NO_PORT),
+            ("http://a b/mcp", "not a URL"),
+            ("http://a/\x1b[2J", "not a URL"),
+            ("http://user:hunter2@a/mcp", "user name or password"),
+            ("http://hunter2@a/mcp", "user name or password"),
+        )
+    ],
+    *[
+        (f"{command} --listen '{address}'", "127.0.0.1:8080")
+        for command in LISTENERS
+        for address in NO_ADDRESSES
+    ],
+    *[
+        (f"{command} --listen 127.0.0.1:0 {option} '{value}'", option)
+        for command in LISTENERS
+        for option, values in (
+            ("--transport", ("stdio",)),
+            ("--session-timeout", ("soon", "-1", "1 day")),
+            ("--allow-host", ("*", "", "http://a", "a/b", "a\x1b[2J")),
+            ("--allow-origin", ("*", "", "a.example", "http://a/b", "http://*.a", "http://a\x1b")),
+        )
+        for value in values
+    ],
+    *[
+        (f"{command} {option}", f"{option.partition(' ')[0]} needs --listen")
+        for command in LISTENERS[1:]
+        for option in LISTENING
+    ],
+    *[
+        (
+            f"record -o b {option} sse -- server",
+            f"{option} needs --url; to serve a COMMAND over HTTP, use `mcpmock proxy`",
+        )
+        for option in ("--listen", "--transport", "--allow-host", "--allow-origin")
+    ],
+    *[
         (f"{command} a.jsonl --value {value} -- server", words)
         for command in ("drive", "verify")
         for value, words in (
@@ -118,6 +177,7 @@ def test_wrong_usage(
     async def run_sessions(_setup: Setup) -> int:
         raise AssertionError
 
+    monkeypatch.setenv("X_SET", "hunter2\n")
     for module in (run_module, drive):
         monkeypatch.setattr(module, "run_sessions", run_sessions)
     monkeypatch.chdir(tmp_path)
@@ -128,3 +188,8 @@ def test_wrong_usage(
     assert told in line
     assert "hunter2" not in line
     assert [Path("a.jsonl")] == [path.relative_to(tmp_path) for path in tmp_path.iterdir()]
+
+
+def test_an_option_without_a_value(run: Run) -> None:
+    """It is said in one line; what it belongs to is not known by then."""
+    assert (2, "", "Error: Option '--listen' requires an argument.\n") == run("replay", "--listen")

@@ -18,7 +18,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.channels.http import server
 from mcpmock.channels.http.addresses import Connect
 from mcpmock.faults.receipts import FaultRun
-from mcpmock.playback.player import ReplayOptions
+from mcpmock.playback.player import PlayerOptions
 from mcpmock.sessions import http_front, url_server
 from mcpmock.sessions.http_front import HttpFront
 from mcpmock.sessions.replay import Replay
@@ -56,7 +56,7 @@ def taken(kind: TransportKind, file: Path, faults: FaultRun | None = None) -> Ru
 def replayed(kind: TransportKind, cassette: Cassette, faults: FaultRun | None) -> Run:
     net = _Net(kind, faults)
     note = lambda what: net.heard.said.append(str(what))  # noqa: E731
-    return net.run(replay=Replay(cassette, ReplayOptions(pace=RECORDED), note))
+    return net.run(replay=Replay(cassette, PlayerOptions(pace=RECORDED), note))
 
 
 class _Net:

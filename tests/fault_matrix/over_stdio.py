@@ -13,7 +13,7 @@ from trio.testing import MockClock
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.faults.receipts import FaultRun
-from mcpmock.playback.player import ReplayOptions
+from mcpmock.playback.player import PlayerOptions
 from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, Stderr, StreamEnd
 from mcpmock.sessions import servers, stdio_front
 from mcpmock.sessions.replay import Replay
@@ -44,7 +44,7 @@ def taken(file: Path, faults: FaultRun | None = None) -> Run:
 def replayed(cassette: Cassette, faults: FaultRun | None) -> Run:
     room = _Room(faults)
     note = lambda what: room.heard.said.append(str(what))  # noqa: E731
-    return room.run(back=None, replay=Replay(cassette, ReplayOptions(pace=RECORDED), note))
+    return room.run(back=None, replay=Replay(cassette, PlayerOptions(pace=RECORDED), note))
 
 
 class _Room:

@@ -8,7 +8,7 @@ import pytest
 
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette, Episode, Header, Take
-from mcpmock.playback.player import ReplayOptions
+from mcpmock.playback.player import PlayerOptions
 from mcpmock.semantic_diff.compare import compare
 from tests.laws.test_round_trip import CASSETTES, MESSAGES, RECORDED, _over, record_replay_of
 
@@ -35,7 +35,7 @@ def test_what_is_replayed_and_recorded_again_is_the_same(name: str, kind: str) -
     episode = MESSAGES[name]
     between, stateless = ([], False) if kind == "stdio" else _over(kind, episode)
     again = record_replay_of(
-        episode, ReplayOptions(pace=RECORDED), stateless=stateless, between=between
+        episode, PlayerOptions(pace=RECORDED), stateless=stateless, between=between
     )
 
     assert () == compare(alone(episode), alone(again)).differences

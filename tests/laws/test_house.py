@@ -18,7 +18,7 @@ PACKAGE = ROOT / "mcpmock"
 ROWS = (
     {"printable"},
     {"errors", "version", "histogram"},
-    {"protocol"},
+    {"protocol", "options"},
     {"pipeline"},
     {"transports", "cassette"},
     {"redaction"},

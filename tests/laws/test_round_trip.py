@@ -15,10 +15,11 @@ import pytest
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette, Episode, Event, Header, Take
 from mcpmock.cassette.parser import read
+from mcpmock.options.replay import Order
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.plan.flatten_http import bare
-from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
+from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.playback.translation import revisions_spoken, translate
 from mcpmock.protocol.messages import (
@@ -64,7 +65,7 @@ def crossed(episode: Episode) -> list[tuple[Event, Frame]]:
 
 def record_replay_of(
     episode: Episode,
-    playing: ReplayOptions,
+    playing: PlayerOptions,
     *,
     stateless: bool = False,
     live: int | None = None,
@@ -189,12 +190,12 @@ MESSAGES = _shipped(as_messages=True)
 
 @pytest.mark.parametrize("order", ["causal", "strict"])
 @pytest.mark.parametrize("name", EPISODES)
-def test_round_trip(name: str, order: str) -> None:
+def test_round_trip(name: str, order: Order) -> None:
     """record(drive(replay(c))) == c: every frame, byte for byte, in the recorded order, and over
     HTTP on the same exchange with the same head.
     """
     stateless, episode = EPISODES[name]
-    playing = ReplayOptions(order=order, pace=RECORDED)
+    playing = PlayerOptions(order=order, pace=RECORDED)
     between = [Resumption()]
     again = record_replay_of(episode, playing, stateless=stateless, live=100, between=between)
 
@@ -210,7 +211,7 @@ def test_the_transport_does_not_matter(name: str, kind: str) -> None:
     episode = MESSAGES[name]
     between, stateless = ([], False) if kind == "stdio" else _over(kind, episode)
     again = record_replay_of(
-        episode, ReplayOptions(pace=RECORDED), stateless=stateless, between=between
+        episode, PlayerOptions(pace=RECORDED), stateless=stateless, between=between
     )
 
     assert _messages(episode) == _messages(again)
@@ -231,7 +232,7 @@ def test_the_era_does_not_matter(name: str, http: bool) -> None:
     translated = translate(episode, LATEST if modern else LAST_LEGACY)
     again = record_replay_of(
         translated,
-        ReplayOptions(pace=RECORDED),
+        PlayerOptions(pace=RECORDED),
         recorded=episode,
         stateless=modern and on_http and episode.take.transport != "sse",
         live=100 if http else None,
@@ -249,7 +250,7 @@ def test_same_input_same_bytes(name: str) -> None:
     stateless, episode = EPISODES[name]
 
     one, two = (
-        record_replay_of(episode, ReplayOptions(), stateless=stateless, live=100) for _ in range(2)
+        record_replay_of(episode, PlayerOptions(), stateless=stateless, live=100) for _ in range(2)
     )
 
     assert one.events == two.events

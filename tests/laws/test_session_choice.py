@@ -15,7 +15,7 @@ from mcpmock.pipeline.stage import Send
 from mcpmock.playback.candidates import Candidates
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.plan import ReplayPlan
-from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
+from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
 from mcpmock.protocol.messages import C2S, Frame, StreamEnd
 from tests.support import (
     OPENING,
@@ -91,7 +91,7 @@ def conversations(seed: int, kind: type[Candidates]) -> list[object]:
     takes = [
         line for n in range(random.randint(1, 6)) for line in (("take", None), *take(random, n))
     ]
-    options = ReplayOptions(
+    options = PlayerOptions(
         order=random.choice(("causal", "causal", "strict")),
         repeats=random.choice(("auto", "last")),
         sessions=random.choice(("reuse", "once")),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.playback.passthrough import Live
 from mcpmock.playback.player import Player, PlayerNote
-from mcpmock.playback.session_selection import ReplayOptions, SessionSelection
+from mcpmock.playback.session_selection import PlayerOptions, SessionSelection
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
 from tests.support import (
     INITIALIZE,
@@ -36,7 +36,7 @@ CHANGED = notification("notifications/roots/list_changed")
 
 def live(*events: Line, told: list[object] | None = None) -> Script:
     """A recorded session with a handshake, and a real server behind it."""
-    selection = SessionSelection(cassette(*OPENING, *events), ReplayOptions(on_miss="live"))
+    selection = SessionSelection(cassette(*OPENING, *events), PlayerOptions(on_miss="live"))
     player = Player(selection, (told if told is not None else []).append)
     return Script([Live(player)])
 
@@ -91,7 +91,7 @@ def test_before_the_client_is_done_greeting() -> None:
 def test_without_a_handshake() -> None:
     """There is none to make."""
     selection = SessionSelection(
-        cassette(c(call(1, "a")), s(response(1))), ReplayOptions(on_miss="live")
+        cassette(c(call(1, "a")), s(response(1))), PlayerOptions(on_miss="live")
     )
 
     Script([Live(Player(selection))]).at(0, client=call(1, "b"), to_server=call(1, "b"))
@@ -100,7 +100,7 @@ def test_without_a_handshake() -> None:
 def test_the_handshake_itself_is_not_recorded() -> None:
     """It goes through, once, and the client hears the answer."""
     selection = SessionSelection(
-        cassette(c(call(1, "a")), s(response(1))), ReplayOptions(on_miss="live")
+        cassette(c(call(1, "a")), s(response(1))), PlayerOptions(on_miss="live")
     )
     played = Script([Live(Player(selection))])
 

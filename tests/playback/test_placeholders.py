@@ -8,7 +8,7 @@ from base64 import b64decode
 import pytest
 
 from mcpmock.playback.player import Player
-from mcpmock.playback.session_selection import ReplayOptions, SessionSelection
+from mcpmock.playback.session_selection import PlayerOptions, SessionSelection
 from mcpmock.protocol.messages import C2S, S2C, Frame
 from mcpmock.redaction.placeholders import fill
 from mcpmock.redaction.redactor import Redactor
@@ -35,7 +35,7 @@ def test_the_live_value_takes_the_place_of_the_recorded_one(spelling: str) -> No
         Player(
             SessionSelection(
                 cassette(c(recorded[0]), s(response(1)), c(recorded[1]), s(recorded[2])),
-                ReplayOptions(),
+                PlayerOptions(),
             ),
             lambda _told: None,
         )

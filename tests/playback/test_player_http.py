@@ -9,7 +9,7 @@ import msgspec
 import pytest
 
 from mcpmock.cassette.model import Cassette
-from mcpmock.playback.player import ReplayOptions, SessionSelection
+from mcpmock.playback.player import PlayerOptions, SessionSelection
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import (
     C2S,
@@ -571,7 +571,7 @@ def test_sessions_are_dealt() -> None:
             for n in (2, 3)
         )
     )  # fmt: skip
-    selection = SessionSelection(cassette, ReplayOptions())
+    selection = SessionSelection(cassette, PlayerOptions())
     for n in (2, 3, 2):
         played = replay_http(selection)
         assert f"1 {JSON} session=live-1" in played.hears(0, post(1, INITIALIZE))

@@ -10,7 +10,7 @@ from random import Random
 
 import attrs
 
-from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
+from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import C2S, ExchangeEnd, Frame, HttpResponse, SseMeta
 from mcpmock.transports.streamable_http.resumption import Resumption
@@ -126,7 +126,7 @@ def lost_events(seed: int) -> list[str]:
     while threads := [thread for thread in threads if thread]:
         steps.append(random.choice(threads).pop(0))
     timing = Timing.parse(random.choice(["none", "recorded", "cap:10"]))
-    options = ReplayOptions(pace=Pace(timing))
+    options = PlayerOptions(pace=Pace(timing))
     player = Player(
         SessionSelection(over_http(in_session(2, *OPENING, *steps)), options), mint=lambda: "live"
     )

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from mcpmock.options.replay import Order
 from mcpmock.playback.miss import Miss
-from mcpmock.playback.player import Player, PlayerNote, ReplayOptions, SessionSelection
+from mcpmock.playback.player import Player, PlayerNote, PlayerOptions, SessionSelection
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -98,7 +99,7 @@ def test_what_may_be_asked_again(live: bytes, again: bool) -> None:
     """
     told: list[Miss | PlayerNote] = []
     recorded = (*ASKED_AGAIN, c(live), s(response(1))) if live[:1] == b"[" else ASKED_AGAIN
-    played = script(Player(SessionSelection(cassette(*recorded), ReplayOptions()), told.append))
+    played = script(Player(SessionSelection(cassette(*recorded), PlayerOptions()), told.append))
     [first], second, third = (played.heard(live) for _ in range(3))
 
     assert again is (second == third == [first])
@@ -135,7 +136,7 @@ def test_lazy_episodes(fed: str) -> None:
     """Which recorded session it is shows at the first request that tells them apart."""
     first = (*OPENING, c(call(1, "a")), s(response(1, {"n": 1})))
     second = (*OPENING, c(call(1, "b")), s(response(1, {"n": 2})))
-    selection = SessionSelection(cassette(*first, ("take", None), *second), ReplayOptions())
+    selection = SessionSelection(cassette(*first, ("take", None), *second), PlayerOptions())
     for live, n in (("b", 2), ("a", 1), ("b", 2)):
         played = replay(selection)
         if fed == "together":
@@ -159,7 +160,7 @@ def test_episodes_not_played_yet_go_first() -> None:
         )
         for n in (1, 2)
     ]
-    selection = SessionSelection(cassette(*takes[0], ("take", None), *takes[1]), ReplayOptions())
+    selection = SessionSelection(cassette(*takes[0], ("take", None), *takes[1]), PlayerOptions())
     replay(selection).heard(call(1, "a", n=1))
 
     assert [response(5, {"n": 2})] == replay(selection).heard(call(5, "x"))
@@ -170,7 +171,7 @@ def hello(name: str, version: str = "2025-11-25") -> bytes:
 
 
 @pytest.mark.parametrize("order", ["causal", "any"])
-def test_the_nearest_client_leads(order: str) -> None:
+def test_the_nearest_client_leads(order: Order) -> None:
     """Of recorded sessions the one whose client was most like the live one is played, though it was
     played before and another was not.
     """
@@ -179,7 +180,7 @@ def test_the_nearest_client_leads(order: str) -> None:
         for n, (name, version) in enumerate([("a", "1"), ("b", "1"), ("b", "2")])
     ]
     recorded = cassette(*takes[0], ("take", None), *takes[1], ("take", None), *takes[2])
-    selection = SessionSelection(recorded, ReplayOptions(order=order))
+    selection = SessionSelection(recorded, PlayerOptions(order=order))
     clients = [("b", "2"), ("b", "2"), ("b", "1"), ("a", "1"), ("a", "2")]
     answers = [replay(selection).heard(hello(*client)) for client in clients]
 
@@ -192,7 +193,7 @@ def test_a_probe_in_a_session_of_its_own(first: int) -> None:
     probe = (c(request("p", "server/discover")), s(response("p", "modern")))
     work = (c(call(1, "x")), s(response(1, "done")))
     takes = [probe, work] if not first else [work, probe]
-    selection = SessionSelection(cassette(*takes[0], ("take", None), *takes[1]), ReplayOptions())
+    selection = SessionSelection(cassette(*takes[0], ("take", None), *takes[1]), PlayerOptions())
 
     for _ in range(2):
         played = replay(selection)
@@ -214,7 +215,7 @@ def test_another_session_may_know_more() -> None:
 def test_sessions_once() -> None:
     """With `once` a played episode is not played again: its requests are misses."""
     selection = SessionSelection(
-        cassette(c(call(1, "a")), s(response(1))), ReplayOptions(sessions="once")
+        cassette(c(call(1, "a")), s(response(1))), PlayerOptions(sessions="once")
     )
 
     assert [response(5)] == replay(selection).heard(call(5, "a"))
@@ -227,7 +228,7 @@ def test_sessions_never_see_each_others_answers() -> None:
         cassette(
             c(call(1, "a")), s(response(1, {"n": 1})), c(call(2, "a")), s(response(2, {"n": 2}))
         ),
-        ReplayOptions(),
+        PlayerOptions(),
     )
     one, two = replay(selection), replay(selection)
 
@@ -247,7 +248,7 @@ def test_tiers_are_reported() -> None:
     for exact, expected in ((False, [response(1)]), (True, None)):
         told: list[Miss | PlayerNote] = []
         selection = SessionSelection(
-            cassette(c(capable({})), s(response(1))), ReplayOptions(exact=exact)
+            cassette(c(capable({})), s(response(1))), PlayerOptions(exact=exact)
         )
         played = script(Player(selection, told.append))
         answers = played.heard(capable({"roots": {}}))
@@ -262,7 +263,7 @@ def test_a_miss() -> None:
     played = script(
         Player(
             SessionSelection(
-                cassette(c(call(1, "w", city="Oslo")), s(response(1))), ReplayOptions()
+                cassette(c(call(1, "w", city="Oslo")), s(response(1))), PlayerOptions()
             ),
             told.append,
         )
@@ -288,7 +289,7 @@ def test_a_miss_shows_no_live_secret() -> None:
         c(call(2, "w", city="Oslo", password=hole)),
         s(response(2)),
     )
-    played = script(Player(SessionSelection(recorded, ReplayOptions()), told.append))
+    played = script(Player(SessionSelection(recorded, PlayerOptions()), told.append))
     played.heard(call(5, "login", password="live-pa55word"))
     live = {"city": "Rome live-pa55word", "password": "other-pa55", "more": {"apiKey": "k3y"}}
     [raw] = played.heard(call(6, "w", **live, see="ghp_" + "x1Y2" * 9))
@@ -308,7 +309,7 @@ def test_a_miss_shows_no_live_secret() -> None:
 def test_a_recorded_miss_of_an_older_version() -> None:
     """A cassette recorded behind a replay may hold the old code of a miss: an answer like any."""
     old = error(1, -32099, "mcpmock: nothing recorded answers this tools/call")
-    selection = SessionSelection(cassette(*OPENING, c(call(1, "a")), s(old)), ReplayOptions())
+    selection = SessionSelection(cassette(*OPENING, c(call(1, "a")), s(old)), PlayerOptions())
 
     assert [old] == replay(selection).heard(call(1, "a"))
 

@@ -9,7 +9,7 @@ import pytest
 from mcpmock.playback.candidates import Candidate
 from mcpmock.playback.repeats import Repeats
 from mcpmock.playback.request_assembly import ClientMessage
-from mcpmock.playback.session_selection import ReplayOptions, SessionSelection
+from mcpmock.playback.session_selection import PlayerOptions, SessionSelection
 from mcpmock.protocol.messages import Frame, HttpRequest
 from tests.support import (
     accepts,
@@ -29,7 +29,7 @@ A = call(1, "a")
 
 
 def beside(*steps: Frame | list[Frame], **playing: Any) -> tuple[Repeats, Candidate]:
-    selection = SessionSelection(over_http(in_session(1, *steps)), ReplayOptions(**playing))
+    selection = SessionSelection(over_http(in_session(1, *steps)), PlayerOptions(**playing))
     repeats = Repeats(selection, lambda: "live")
     return repeats, selection.stateless(lambda: "live")
 

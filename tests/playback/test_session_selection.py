@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.cassette.model import Cassette
+from mcpmock.options.replay import SessionUse
 from mcpmock.playback.candidates import Candidate
 from mcpmock.playback.plan.flatten_http import bare
-from mcpmock.playback.session_selection import ReplayOptions, SessionSelection
+from mcpmock.playback.session_selection import PlayerOptions, SessionSelection
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import Frame
 from tests.support import (
@@ -39,7 +40,7 @@ def session() -> str:
 
 def test_another_pace() -> None:
     """It is one selection still: what was played at one pace is played."""
-    selection = SessionSelection(cassette(*STDIO, ("take", None), *STDIO), ReplayOptions())
+    selection = SessionSelection(cassette(*STDIO, ("take", None), *STDIO), PlayerOptions())
     pace = Pace(Timing("cap", 100))
     twin = selection.paced(pace)
     [first, _] = twin.candidates(session)
@@ -57,7 +58,7 @@ def joined(*cassettes: Cassette) -> SessionSelection:
     whole = cassettes[0]
     for other in cassettes[1:]:
         whole.takes += other.takes
-    return SessionSelection(whole, ReplayOptions())
+    return SessionSelection(whole, PlayerOptions())
 
 
 def sessions(candidates: list[Candidate]) -> list[tuple[int, int | None]]:
@@ -125,9 +126,9 @@ def test_those_not_played_go_first() -> None:
 
 
 @pytest.mark.parametrize(("sessions", "left"), [("reuse", 1), ("once", 0)])
-def test_dealt_again(sessions: str, left: int) -> None:
+def test_dealt_again(sessions: SessionUse, left: int) -> None:
     """When all were played, they are dealt again, or not."""
-    selection = SessionSelection(cassette(*STDIO), ReplayOptions(sessions=sessions))
+    selection = SessionSelection(cassette(*STDIO), PlayerOptions(sessions=sessions))
     selection.mark_played(selection.candidates(session)[0])
 
     assert left == len(selection.candidates(session))

@@ -14,7 +14,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.parser import read
 from mcpmock.playback.miss import Miss
 from mcpmock.playback.plan.builder import build_plan
-from mcpmock.playback.player import PlayerNote, ReplayOptions, SessionSelection
+from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
 from mcpmock.playback.translation import revision_asked, revisions_spoken, translate
 from mcpmock.protocol.error_codes import METHOD_NOT_FOUND, NOTHING_RECORDED
 from mcpmock.protocol.messages import Frame, parse
@@ -371,7 +371,7 @@ def test_over_http_and_sse() -> None:
 def test_the_selection_is_made_once() -> None:
     """All live sessions of one revision share what was translated."""
     recorded: Cassette = cassette(*RECORDED_MODERN)
-    selection = SessionSelection(recorded, ReplayOptions())
+    selection = SessionSelection(recorded, PlayerOptions())
     one, two = (selection.translations("2025-06-18", str, stateless=False) for _ in range(2))
 
     assert [candidate.plan for candidate in one] == [candidate.plan for candidate in two]

@@ -19,7 +19,7 @@ from mcpmock.errors import CannotStart, CassetteError
 from mcpmock.faults.control import run_of
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.playback.client.script import STREAM_OPENING
-from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
+from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
 from mcpmock.protocol.messages import C2S, Frame, HttpRequest, Notification, Request
 from mcpmock.runner import LiveSession, run
 from mcpmock.semantic_diff.compare import compare
@@ -74,7 +74,7 @@ def plays(monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery) -> Plays:
 
     def become(recorded: Cassette) -> list[Sequence[str]]:
         started: list[Sequence[str]] = []
-        casting = SessionSelection(recorded, ReplayOptions())
+        casting = SessionSelection(recorded, PlayerOptions())
 
         async def start(command: Sequence[str]) -> MemoryChannel:
             started.append(command)

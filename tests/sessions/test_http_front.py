@@ -16,7 +16,7 @@ from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import ConversationEnd
 from mcpmock.errors import CassetteError, McpMockError
-from mcpmock.playback.player import ReplayOptions
+from mcpmock.playback.player import PlayerOptions
 from mcpmock.sessions import http_front
 from mcpmock.sessions.http_front import mint
 from mcpmock.sessions.replay import Replay
@@ -68,7 +68,7 @@ def recorder(web: Web, file: Path, url: str = URL, **options: Any) -> Callable[[
 def player(
     web: Web, recorded: Cassette, recording: Recording | None = None, **options: Any
 ) -> Callable[[], Awaitable[int]]:
-    replay = Replay(recorded, ReplayOptions(), lambda what: web.said.append(str(what)))
+    replay = Replay(recorded, PlayerOptions(), lambda what: web.said.append(str(what)))
     setup = Setup(
         front=web.front(**options), replay=replay, recording=recording, say=web.said.append
     )

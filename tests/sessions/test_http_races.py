@@ -12,7 +12,7 @@ from mcpmock.faults.plan import Plan
 from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.races.grid import REACTIONS, Cell, Reaction, cells
 from mcpmock.faults.receipts import FaultRun
-from mcpmock.playback.player import ReplayOptions
+from mcpmock.playback.player import PlayerOptions
 from mcpmock.sessions.replay import Replay
 from mcpmock.sessions.run import Setup, run_sessions
 from tests.sessions.web import Web, running, web
@@ -91,7 +91,7 @@ async def test_every_cell(web: Web) -> None:
         for cell, reaction in RACES
     ]
     run = FaultRun.of(Plan(faults=tuple(faults)))
-    replay = Replay(cassette(*lines), ReplayOptions(), lambda what: web.said.append(str(what)))
+    replay = Replay(cassette(*lines), PlayerOptions(), lambda what: web.said.append(str(what)))
     setup = Setup(front=web.front(), replay=replay, faults=run, say=web.said.append)
     async with running(web, lambda: run_sessions(setup)):
         session = (await web.posts(INITIALIZE)).header("mcp-session-id") or ""

@@ -21,7 +21,7 @@ from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.channels.fd import borrow, log_queue
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.playback.client.load import CallKind, Load
-from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
+from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.runner import LiveSession, run
 from mcpmock.sessions import servers
@@ -47,7 +47,7 @@ Starts = list[float]
 def starts(monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery) -> Starts:
     """Every process replays `SLOW` at the speed of the recording. The times at which one starts."""
     found: Starts = []
-    selection = SessionSelection(SLOW, ReplayOptions(pace=Pace(Timing("recorded"))))
+    selection = SessionSelection(SLOW, PlayerOptions(pace=Pace(Timing("recorded"))))
 
     async def start(_command: Sequence[str]) -> MemoryChannel:
         found.append(trio.current_time())

@@ -14,7 +14,7 @@ import trio
 import mcpmock
 from mcpmock.api.log import Log
 from mcpmock.errors import CannotStart
-from mcpmock.playback.player import ReplayOptions
+from mcpmock.playback.player import PlayerOptions
 from mcpmock.sessions.local_front import LocalFront, ServerPlace
 from mcpmock.sessions.replay import Replay
 from mcpmock.sessions.run import Setup, run_sessions
@@ -70,7 +70,7 @@ async def run_local(server: Server, output: Path, talk: Talk, **parts: Any) -> L
 def replayed(name: str) -> Replay:
     """A recording in front of the server."""
     cassette = mcpmock.load(CASSETTES / name)
-    return Replay(cassette, ReplayOptions(on_miss="live"), lambda _what: None)
+    return Replay(cassette, PlayerOptions(on_miss="live"), lambda _what: None)
 
 
 async def test_a_command_is_recorded(tmp_path: Path) -> None:

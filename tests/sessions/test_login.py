@@ -18,7 +18,7 @@ from mcpmock.cassette.file import load
 from mcpmock.faults.fault import PlanError
 from mcpmock.faults.plan import Plan, fault_of
 from mcpmock.faults.receipts import FaultRun
-from mcpmock.playback.player import ReplayOptions
+from mcpmock.playback.player import PlayerOptions
 from mcpmock.sessions.replay import Replay
 from mcpmock.sessions.run import Setup, run_sessions
 from mcpmock.sessions.take import Recording
@@ -37,7 +37,7 @@ def guarded(
 ) -> Callable[[], Awaitable[int]]:
     setup = Setup(
         front=web.front(),
-        replay=Replay(cassette(*OPENING), ReplayOptions(), lambda what: web.said.append(str(what))),
+        replay=Replay(cassette(*OPENING), PlayerOptions(), lambda what: web.said.append(str(what))),
         faults=FaultRun.of(Plan(faults=tuple(map(fault_of, faults)))),
         authorization=AuthorizationOptions.parse(auth),
         recording=recording,
@@ -105,7 +105,7 @@ async def test_a_slow_login(web: Web, autojump_clock: MockClock) -> None:
 
 async def test_faults_of_a_login_need_one(web: Web) -> None:
     """They are refused before anything listens."""
-    replay = Replay(cassette(*OPENING), ReplayOptions(), lambda _: None)
+    replay = Replay(cassette(*OPENING), PlayerOptions(), lambda _: None)
     run = FaultRun.of(Plan(faults=(fault_of("auth_slow"),)))
     setup = Setup(front=web.front(), replay=replay, faults=run, say=web.said.append)
 

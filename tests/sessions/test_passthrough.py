@@ -15,7 +15,7 @@ from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.errors import CannotStart
-from mcpmock.playback.player import PlayerNote, ReplayOptions, Report
+from mcpmock.playback.player import PlayerNote, PlayerOptions, Report
 from mcpmock.protocol.messages import C2S
 from mcpmock.sessions import servers as servers_module
 from mcpmock.sessions import stdio_front
@@ -54,7 +54,7 @@ from tests.support.http_upstream import Upstream as Served
 __all__ = ["client", "servers", "web"]
 
 RECORDED = cassette(*OPENING, c(call(1, "a")), s(response(1)))
-LIVE = ReplayOptions(on_miss="live")
+LIVE = PlayerOptions(on_miss="live")
 MISSED = request(1, "tools/call", {"name": "new"})
 ANSWERED = response(1, {"process": 1})
 

@@ -21,7 +21,7 @@ from mcpmock.faults.plan import Plan
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.fallback import Fallback
-from mcpmock.playback.player import Player, ReplayOptions
+from mcpmock.playback.player import Player, PlayerOptions
 from mcpmock.playback.timing import Pace
 from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.sessions.drive import drive_front
@@ -94,7 +94,7 @@ def test_the_order_of_stages() -> None:
 
 
 def replay_of(recorded: Cassette, **options: Any) -> Replay:
-    return Replay(recorded, ReplayOptions(**options), lambda _what: None)
+    return Replay(recorded, PlayerOptions(**options), lambda _what: None)
 
 
 def test_a_stub_in_front_of_a_recording() -> None:

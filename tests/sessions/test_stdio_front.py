@@ -18,7 +18,7 @@ from trio.testing import MockClock
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import MemoryChannel, memory_pair
-from mcpmock.playback.player import ReplayOptions
+from mcpmock.playback.player import PlayerOptions
 from mcpmock.protocol.messages import C2S, S2C, ProcessExit, Stderr
 from mcpmock.redaction.redactor import RULES
 from mcpmock.sessions import servers, stdio_front
@@ -94,7 +94,7 @@ class Stage:
 
     async def replay(self, *, recording: Recording | None = None, **playing: Any) -> int:
         recorded = cassette(*OPENING, ("s2c", b"bye"), ("end", {"d": "s2c"}), ("end", {"exit": 4}))
-        how = ReplayOptions(**playing)
+        how = PlayerOptions(**playing)
         return await replayed(recorded, how, recording=recording)
 
 
@@ -105,10 +105,10 @@ def recorded(recording: Recording, say: Say) -> Awaitable[int]:
 
 
 def replayed(
-    cassette: Cassette, options: ReplayOptions | None = None, **parts: Any
+    cassette: Cassette, options: PlayerOptions | None = None, **parts: Any
 ) -> Awaitable[int]:
     """A run that plays a cassette to the client on our stdio."""
-    replay = Replay(cassette, options or ReplayOptions(), print)
+    replay = Replay(cassette, options or PlayerOptions(), print)
     return run_sessions(Setup(front=StdioFront(), replay=replay, say=print, **parts))
 
 

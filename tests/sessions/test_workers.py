@@ -7,7 +7,8 @@ import re
 import pytest
 
 from mcpmock.errors import McpMockError
-from mcpmock.playback.player import ReplayOptions
+from mcpmock.options.replay import Order
+from mcpmock.playback.player import PlayerOptions
 from mcpmock.sessions.replay import Replay
 from mcpmock.sessions.workers import check_stateless
 from mcpmock.transports.session_router import TransportKind
@@ -20,8 +21,8 @@ ASKING = (*LEGACY, s(request(1, "sampling/createMessage")))
 MODERN = (c(modern(1, "tools/list")),)
 
 
-def check(order: str, kind: TransportKind, *events: Line) -> None:
-    replay = Replay(cassette(*events), ReplayOptions(order=order), lambda _event: None)
+def check(order: Order, kind: TransportKind, *events: Line) -> None:
+    replay = Replay(cassette(*events), PlayerOptions(order=order), lambda _event: None)
     check_stateless(replay, kind)
 
 
@@ -39,7 +40,7 @@ def test_what_needs_no_session() -> None:
         ("any", HTTP, ASKING, "in event 3 the server asks the client, whose answer may"),
     ],
 )
-def test_what_needs_one(order: str, kind: TransportKind, events: list[Line], reason: str) -> None:
+def test_what_needs_one(order: Order, kind: TransportKind, events: list[Line], reason: str) -> None:
     """It is refused, with the option that would do."""
     with pytest.raises(
         McpMockError, match=f"^--workers: the processes share no sessions, but {re.escape(reason)}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcpmock.playback.player import ReplayOptions, Report
+from mcpmock.playback.player import PlayerOptions, Report
 from mcpmock.protocol.messages import decode
 from mcpmock.protocol.methods import LATEST
 from mcpmock.sessions.replay import Replay
@@ -20,7 +20,7 @@ def session(stub: Stub, *events: Line, report: Report = lambda _: None, **playin
     recorded = cassette(*events)
     if not events:
         recorded.takes.clear()
-    replay = Replay(recorded, ReplayOptions(**playing), report, stub.script)
+    replay = Replay(recorded, PlayerOptions(**playing), report, stub.script)
     return Script(replay.stages(replay.bare_player()))
 
 

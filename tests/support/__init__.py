@@ -16,7 +16,7 @@ from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.plan import ReplayPlan
-from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
+from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -407,7 +407,7 @@ def replay(recorded: Cassette | SessionSelection, **playing: Any) -> Script:
     casting = (
         recorded
         if isinstance(recorded, SessionSelection)
-        else SessionSelection(recorded, ReplayOptions(**playing))
+        else SessionSelection(recorded, PlayerOptions(**playing))
     )
     return Script([Player(casting)])
 
@@ -419,7 +419,7 @@ def replay_http(
     casting = (
         recorded
         if isinstance(recorded, SessionSelection)
-        else SessionSelection(recorded, ReplayOptions(**playing))
+        else SessionSelection(recorded, PlayerOptions(**playing))
     )
     numbers = count(1)
     mint = lambda: f"live-{next(numbers)}"  # noqa: E731

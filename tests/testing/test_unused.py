@@ -11,7 +11,7 @@ from mcpmock.api.server import ReplayServer
 from mcpmock.cassette.model import Cassette
 from mcpmock.faults.control import run_of
 from mcpmock.playback.player import Player
-from mcpmock.playback.session_selection import ReplayOptions, SessionSelection
+from mcpmock.playback.session_selection import PlayerOptions, SessionSelection
 from mcpmock.testing.servers import ServerUse
 from mcpmock.testing.settings import Settings
 from mcpmock.testing.unused import CassetteUse, UnusedTally, siblings_of, unused_requests
@@ -28,7 +28,7 @@ RECORDED = cassette(
 def log_of(*calls: bytes, recorded: Cassette = RECORDED) -> Log:
     """The log of a test that makes these calls."""
     log = Log()
-    player = Player(SessionSelection(recorded, ReplayOptions()))
+    player = Player(SessionSelection(recorded, PlayerOptions()))
     log.watch(1, player)
     list(player.begin(0.0))
     for raw in (INITIALIZE, *calls):
@@ -47,7 +47,7 @@ def test_exchanges_without_a_session() -> None:
     """They are listed take by take: another test may play one take alone."""
     log = Log()
     takes = cassette(c(call(1, "a")), s(response(1)), ("take", None), c(call(1, "b")))
-    player = Player(SessionSelection(takes, ReplayOptions()), stateless=True)
+    player = Player(SessionSelection(takes, PlayerOptions()), stateless=True)
     log.watch(1, player)
     list(player.begin(0.0))
     list(player.feed([c2s(call(1, "a"))], 0.0))
@@ -65,7 +65,7 @@ def test_a_server_that_was_not_used() -> None:
 
 def test_the_report_of_a_test() -> None:
     """It names the cassette and `unused` of the marker. A real server has no recorded requests."""
-    server = ReplayServer(RECORDED, ReplayOptions(), run_of(()))
+    server = ReplayServer(RECORDED, PlayerOptions(), run_of(()))
     server.log = log_of(call(1, "a"))
     replayed = ServerUse(Settings(path=FILE, unused="fail"), server).cassette_use()
     recorded = ServerUse(Settings(path=FILE, mode="all", unused="fail"), server).cassette_use()

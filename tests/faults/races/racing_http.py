@@ -17,7 +17,7 @@ from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.races.grid import Cell, Reaction
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.pipeline.stage import Stage
-from mcpmock.playback.player import Player, ReplayOptions, SessionSelection
+from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
 from mcpmock.playback.timing import Pace
 from mcpmock.protocol.messages import C2S, Frame
 from mcpmock.transports.http_sse import SseServer
@@ -73,7 +73,7 @@ def _racing(transport: str, rules: Sequence[Stage], fault: CancelRace, player: P
 
 def _player(k: int) -> Player:
     return Player(
-        SessionSelection(recorded(k), ReplayOptions(pace=Pace(after_progress=0))), mint=lambda: "s1"
+        SessionSelection(recorded(k), PlayerOptions(pace=Pace(after_progress=0))), mint=lambda: "s1"
     )
 
 
@@ -99,7 +99,7 @@ def modern(fault: CancelRace, k: int) -> Script:
     """A replay of exchanges that belong to no session."""
     rules = [Resumption(), StreamableHttpServer("/mcp", lambda: "s1", stateless=True)]
     said = cassette(c(MODERN_CALL), *map(s, messages(k)))
-    casting = SessionSelection(said, ReplayOptions(pace=Pace(after_progress=0)))
+    casting = SessionSelection(said, PlayerOptions(pace=Pace(after_progress=0)))
     player = Player(casting, stateless=True)
     return _racing("streamable-http", rules, fault, player)
 

@@ -1,0 +1,100 @@
+"""`option`, a row of a table of options; `options_of`, which reads a table; and `read_options`,
+which makes the value of a table of what a program wrote.
+
+The types of a table say what an option takes: `Literal` a choice, `bool` a flag, `tuple[str, ...]`
+an option that can be repeated, `Seconds` a duration.
+"""
+
+# No `from __future__ import annotations` in this room: the types of the fields are read.
+
+from collections.abc import Iterator, Mapping
+from types import UnionType
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
+
+import attrs
+
+from mcpmock.errors import McpMockError
+
+Seconds = Annotated[float, "seconds"]
+_Table = TypeVar("_Table")
+_ROW = "option"
+
+
+@attrs.frozen(kw_only=True)
+class Option:
+    """What the command line and the manual say about an option, besides its name and type."""
+
+    name: str = ""
+    type: Any = None
+    """What it takes, without `None`."""
+    default: Any = None
+    help: str
+    flags: tuple[str, ...] = ()
+    """How the command line spells it, if not as its name."""
+    metavar: str | None = None
+    least: int | None = None
+    """The lowest number, if it takes a number."""
+    positive: bool = False
+    """Whether the number has to be above 0."""
+    default_text: str | None = None
+    """What `--help` says the default is, if it is not a word or a number."""
+    command_only: tuple[str, ...] = ()
+    """The choices that only the command line has."""
+
+    @property
+    def word(self) -> str:
+        """The long name on the command line, in the project file and, in capitals, in environment
+        variables: `max-runs`.
+        """
+        return self.flags[-1].lstrip("-") if self.flags else self.name.replace("_", "-")
+
+    @property
+    def choices(self) -> tuple[str, ...]:
+        """The words that it takes; empty if it takes others."""
+        return get_args(self.type) if get_origin(self.type) is Literal else ()
+
+    @property
+    def repeatable(self) -> bool:
+        return get_origin(self.type) is tuple
+
+
+def option(default: Any, help: str, **row: Any) -> Any:
+    """Return a field of a table: its default, its help, and what else `Option` has."""
+    return attrs.field(default=default, metadata={_ROW: Option(help=help, **row)})
+
+
+def options_of(table: type) -> Iterator[Option]:
+    """Yield the options of a table, in its order."""
+    for field in attrs.fields(table):
+        if (row := field.metadata.get(_ROW)) is not None:
+            type_ = field.type
+            if get_origin(type_) in (Union, UnionType):  # `X | None`
+                type_ = get_args(type_)[0]
+            yield attrs.evolve(row, name=field.name, type=type_, default=field.default)
+
+
+def read_options(table: type[_Table], given: Mapping[str, Any]) -> _Table:
+    """Make the value of a table from keywords. Raises TypeError for an unknown option, and
+    McpMockError for a value that it does not take.
+    """
+    known = {one.name: one for one in options_of(table)}
+    for name, value in given.items():
+        if name not in known:
+            raise TypeError(f"no option {name!r}: choose one of {', '.join(known)}")
+        check_value(known[name], value)
+    return table(**given)
+
+
+def check_value(one: Option, value: Any) -> None:
+    """Check what a program gives for an option. Raises McpMockError."""
+    words = [word for word in one.choices if word not in one.command_only]
+    if words and value not in words:
+        raise McpMockError(f"{one.name} {value!r}: choose {', '.join(words[:-1])} or {words[-1]}")
+    if one.least is not None and not _is_number(value, one.least):
+        what = "a number of milliseconds" if one.metavar == "MS" else f"a number from {one.least}"
+        raise McpMockError(f"{one.name} {value!r}: give {what}")
+
+
+def _is_number(value: Any, least: int) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and least <= value < float("inf")

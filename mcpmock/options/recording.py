@@ -1,0 +1,52 @@
+"""What is recorded, where, and how: the options of `mcpmock record` and `mcpmock proxy`."""
+
+from pathlib import Path
+from typing import Literal
+
+import attrs
+
+from .option import option
+from .server import OAUTH_HELP
+
+RecordMode = Literal["none", "once", "new_episodes", "all", "rewrite"]
+
+
+@attrs.frozen(kw_only=True)
+class RecordOptions:
+    """What `mcpmock record` writes, and the server that it records."""
+
+    output: str = option(
+        attrs.NOTHING,
+        "Write the cassette to FILE; DIR/ gives each run a file of its own.",
+        flags=("-o", "--output"),
+        metavar="FILE",
+    )
+    overwrite: bool = option(False, "Replace an existing FILE, once the session has ended cleanly.")
+    new: bool = option(False, "Fail if FILE exists.")
+    strict: bool = option(False, "End the session if it can no longer be recorded.")
+    no_redact: bool = option(False, "Write secrets to the cassette unredacted.")
+    url: str | None = option(
+        None, "Record the server at this URL instead of a COMMAND.", metavar="URL"
+    )
+    oauth: bool = option(False, OAUTH_HELP)
+    watch: bool = option(False, "Also serve a live page of FILE while recording (`mcpmock watch`).")
+    command: tuple[str, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class ProxyOptions:
+    """What `mcpmock proxy` does besides passing messages on."""
+
+    cassette: Path | None = option(
+        None, "Record to or replay from this cassette, depending on --mode.", metavar="FILE"
+    )
+    mode: RecordMode | None = option(
+        None,
+        "none: replay FILE. once: replay FILE, or record it if it does not exist. new_episodes: "
+        "replay FILE and record what it lacks. all, rewrite: record FILE again.  [default: none]",
+    )
+    record: str | None = option(
+        None,
+        "Record the session; an existing OUT gets one more take, DIR/ gives each run its own file.",
+        metavar="OUT",
+    )
