@@ -66,9 +66,7 @@ class SwapsProgressTokens(DemoServer):
     second gets the progress of both.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._latest_token: bytes | None = None
+    _latest_token: bytes | None = None
 
     def run(self, call: StubCall, work: Callable[[], float | Question]) -> None:
         if call.token is not None:
@@ -83,9 +81,7 @@ class DeadlocksWhenAsking(DemoServer):
     asks meanwhile, neither goes on, and nothing that needs the lock does.
     """
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._stuck = False
+    _stuck = False
 
     def wait_for(self, call: StubCall, step: float | Question) -> None:
         if isinstance(step, Question):
@@ -100,9 +96,7 @@ class DeadlocksWhenAsking(DemoServer):
 class LeaksTaskPerCancel(DemoServer):
     """The task of a cancelled call never ends, and the end of the server waits for its tasks."""
 
-    def __init__(self) -> None:
-        super().__init__()
-        self._leaked = False
+    _leaked = False
 
     def cancel(self, id_: bytes) -> bool:
         self._leaked = self._leaked or id_ in self.running

@@ -113,15 +113,18 @@ class StubCall:
     >>> stub = mcpmock.Stub(capabilities={"logging": {}}).tool("count").run(count)
     """
 
-    def __init__(self, session: StubSession, request: Request, revision: str) -> None:
+    def __init__(self, session: StubSession, request: Request) -> None:
         self.session, self.id, self.method = session, request.id, request.method
         self.params = as_object(decode(request.params or b"{}"))
         self.meta = as_object(self.params.get("_meta"))
         self.arguments: Arguments = {}
-        self.token = member(request.params, *TOKEN_PATH)
+        has_token = "progressToken" in self.meta
+        self.token = member(request.params, *TOKEN_PATH) if has_token else None
         """The progress token as the client wrote it."""
         self.progressed_at = float("-inf")
-        self.revision, self.modern = revision, is_modern(revision)
+        version = self.meta.get(META + "protocolVersion")
+        self.revision = version if isinstance(version, str) else session.revision
+        self.modern = is_modern(self.revision)
         self.entry: StubEntry | None = None
         """The entry that answers; None for what the server answers by itself."""
         self.steps: Steps
@@ -132,7 +135,7 @@ class StubCall:
         return self.session.state
 
     def text(self, name: str) -> str:
-        """A member of the params. Raises StubError if it is not a string."""
+        """Return a member of the params. Raises StubError if it is not a string."""
         value = self.params.get(name)
         if not isinstance(value, str):
             raise StubError(INVALID_PARAMS, f"params.{name} must be a string")
@@ -203,10 +206,10 @@ class StubCall:
 
 
 def as_object(value: Any) -> Arguments:
-    """`value` if it is a JSON object, else an empty one: a client may send any JSON value."""
+    """Return `value` if it is a JSON object, else an empty one: a client may send any value."""
     return value if isinstance(value, dict) else {}
 
 
 def subscription_meta(id_: bytes) -> Arguments:
-    """The `_meta` of what is sent to the `subscriptions/listen` with this id."""
+    """Make the `_meta` of what is sent to the `subscriptions/listen` with this id."""
     return {META + "subscriptionId": Raw(id_)}

@@ -114,7 +114,7 @@ def _methods_used(script: StubScript) -> Iterator[str]:
     kinds = {kind for kind, _ in list(script.listed)}
     yield from (CALLED_BY[kind] for kind in kinds)
     for entry in list(script.entries):
-        yield CALLED_BY.get(entry.kind, entry.name)
+        yield entry.method
         for step in entry.steps:
             yield from (message.method for message in step.messages if message.method is not None)
     yield from (message.method for message in script.announcements if message.method is not None)

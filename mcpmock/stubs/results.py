@@ -17,7 +17,7 @@ from mcpmock.protocol.messages import encode
 from mcpmock.protocol.methods import CACHEABLE, LATEST
 from mcpmock.protocol.revisions import is_modern
 
-from .script import CALLED_BY, Arguments, RouteKind, StubEntry
+from .script import Arguments, RouteKind, StubEntry
 
 SERVER_INFO = "io.modelcontextprotocol/serverInfo"
 STRUCTURED = "2025-06-18"
@@ -51,7 +51,7 @@ def result_of(
         result = _prompt_result(value, listed)
     else:
         result = {"contents": [_contents(value, uri, listed.get("mimeType"))]}
-    return with_revision_members(CALLED_BY.get(entry.kind, entry.name), result, speaker)
+    return with_revision_members(entry.method, result, speaker)
 
 
 def with_revision_members(method: str, result: Any, speaker: Speaker) -> Any:

@@ -143,10 +143,16 @@ class StubEntry:
     repeats: str
     condition: Condition = attrs.field(factory=Condition)
     steps: list[StubStep] = attrs.field(factory=list)
+    method: str = attrs.field(init=False)
+    """The method that calls it."""
+
+    @method.default
+    def _called_by(self) -> str:
+        return CALLED_BY.get(self.kind, self.name)
 
     def arguments_of(self, method: str, params: Mapping[str, Any]) -> Arguments | None:
         """The arguments of a call that this entry may be for; None for any other call."""
-        if method != CALLED_BY.get(self.kind, self.name):
+        if method != self.method:
             return None
         match self.kind:
             case RouteKind.TOOL | RouteKind.PROMPT:
@@ -226,7 +232,8 @@ class StubScript:
         """The entries that a call may be for with its arguments, by rank; conditions are not
         checked.
         """
-        pairs = [(entry, entry.arguments_of(method, params)) for entry in list(self.entries)]
+        called = [entry for entry in list(self.entries) if entry.method == method]
+        pairs = [(entry, entry.arguments_of(method, params)) for entry in called]
         found = [(entry, arguments) for entry, arguments in pairs if arguments is not None]
         return sorted(found, key=lambda pair: pair[0].rank)
 

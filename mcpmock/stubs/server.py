@@ -29,7 +29,6 @@ from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST, NAMES, REVISIONS, ROWS, Sender, methods
 from mcpmock.protocol.reassembly import Reassembly
-from mcpmock.protocol.revisions import version_of
 
 from . import script as written
 from .announcements import LISTEN, messages_for_listener, timed_messages
@@ -50,12 +49,11 @@ from .call import (
 from .catalog import HANDSHAKES, LISTS, handshake, sends, with_capabilities, with_listed
 from .results import Speaker, failed, result_of, with_revision_members
 
-_KNOWN = frozenset(row.name for row in ROWS)
-_METHODS = {
-    modern: frozenset(methods(LATEST if modern else LAST_LEGACY, Sender.CLIENT))
-    for modern in (False, True)
+_REFUSED = {
+    modern: {row.name for row in ROWS} - methods(revision, Sender.CLIENT).keys()
+    for modern, revision in ((False, LAST_LEGACY), (True, LATEST))
 }
-"""What a client may call in each era."""
+"""The methods of the protocol that a client may not call in the era."""
 
 
 @attrs.define
@@ -177,13 +175,13 @@ class StubServer(Stage):
             yield frame.content
 
     def _call(self, request: m.Request) -> StubCall:
-        call = StubCall(self.session, request, version_of(request) or self.session.revision)
+        call = StubCall(self.session, request)
         if request.method == "initialize":
             self.session.capabilities = as_object(call.params.get("capabilities"))
         return call
 
     def _serve(self, call: StubCall) -> Steps:
-        """The work of a call. Raises StubError for one that is refused."""
+        """Work on a call. Raises StubError for one that is refused."""
         self._settle_era(call)
         step = self._find_step(call)
         if step is not None:
@@ -197,7 +195,7 @@ class StubServer(Stage):
         return result
 
     def _settle_era(self, call: StubCall) -> None:
-        """Raises StubError for a request that is not of the era of the first one."""
+        """Settle on the era of the first request. Raises StubError for a request of the other."""
         version = call.meta.get(META + "protocolVersion")
         modern = self.session.modern
         if modern is None:
@@ -206,11 +204,11 @@ class StubServer(Stage):
             _check_meta(call)
         self.session.modern = call.modern = modern
         call.revision = LATEST if modern else self.session.revision
-        if call.method in _KNOWN - _METHODS[modern]:
+        if call.method in _REFUSED[modern]:
             raise _refusal(call)
 
     def _find_step(self, call: StubCall, *, take: bool = True) -> written.StubStep | None:
-        """The answer of the first entry that has one for this call; `take`: its turn is over."""
+        """Find the first entry that has an answer for this call; `take`: its turn is over."""
         for entry, arguments in self.script.entries_for(call.method, call.params):
             if not entry.differences(arguments):
                 step = entry.step(self._turns[entry])
@@ -221,7 +219,7 @@ class StubServer(Stage):
         return None
 
     def _play(self, call: StubCall, step: written.StubStep) -> Steps:
-        """What was written: each message after its delay, then the answer after its own."""
+        """Send each message after its delay, and give the answer after its own."""
         value = None
         if isinstance(step.answer, written.StubReply):
             value = step.answer.value
@@ -248,9 +246,7 @@ class StubServer(Stage):
         return value
 
     def _own_result(self, call: StubCall) -> written.Arguments | None:
-        """The result of what the server answers by itself; None for all else. Raises StubError for
-        bad params.
-        """
+        """Answer what needs no entry; give None for all else. Raises StubError for bad params."""
         script, declared = self.script, self.script.capabilities
         match call.method:
             case method if method in LISTS:
@@ -273,7 +269,7 @@ class StubServer(Stage):
         return None
 
     def _listen(self, call: StubCall) -> None:
-        """Never answered: it stays open until the client cancels it."""
+        """Acknowledge a subscription, which stays open until the client cancels it."""
         uris, messages = messages_for_listener(self.script, call.id, call.params)
         self.session.listening[call.id] = uris
         for after, raw in messages:
@@ -282,7 +278,7 @@ class StubServer(Stage):
     def _outcome(
         self, call: StubCall, work: Callable[[], float | Question]
     ) -> float | Question | bytes:
-        """What a call waits for, or its answer as a message. `inf`: it is never answered."""
+        """Go on with a call to what it waits for, or to its answer as a message. `inf`: neither."""
         try:
             try:
                 return work()
@@ -321,7 +317,7 @@ class StubServer(Stage):
         return self._response(call, failed(text))
 
     def _with_offers(self, raw: bytes, method: str, *, first: bool) -> bytes:
-        """The answer to a list method or a handshake with what the script offers."""
+        """Add what the script offers to the answer to a list method or a handshake."""
         if method in LISTS:
             return with_listed(raw, method, self.script, first=first)
         if method not in HANDSHAKES:
@@ -337,7 +333,7 @@ class StubServer(Stage):
         return self.script.info
 
     def _note(self, method: str, text: str) -> None:
-        """Tell the terminal."""
+        """Report a mistake in a function; a server alone has the answer only."""
 
     def _queue(self, at: float, id_: bytes | None, what: bytes | StubCall) -> None:
         if isinstance(what, bytes) and at <= self.session.now:
@@ -346,7 +342,7 @@ class StubServer(Stage):
             heapq.heappush(self._due, (at, next(self._order), id_, what))
 
     def _send(self) -> Iterator[Action]:
-        """Sends what there is to send, and says when to wake."""
+        """Send what there is to send, and say when to wake."""
         session = self.session
         yield Send([m.Frame(m.S2C, raw) for raw in session.outgoing])
         session.outgoing.clear()
@@ -358,7 +354,7 @@ class StubServer(Stage):
 
 
 def _check_meta(call: StubCall) -> None:
-    """Raises StubError for a request without what every modern request must carry."""
+    """Check what every modern request must carry. Raises StubError if it is missing."""
     version = call.meta.get(META + "protocolVersion")
     if version is None or not isinstance(call.meta.get(META + "clientCapabilities"), dict):
         wanted = f"{META}protocolVersion and {META}clientCapabilities"
@@ -369,7 +365,7 @@ def _check_meta(call: StubCall) -> None:
 
 
 def _refusal(call: StubCall) -> StubError:
-    """The error for a request that nothing answers. Raises StubError for one that names nothing."""
+    """Make the error for a request that nothing answers. Raises StubError if it names nothing."""
     for kind, method in written.CALLED_BY.items():
         if call.method == method:
             name = call.text(NAMES[method])

@@ -40,7 +40,7 @@ from .announcements import LISTEN
 from .call import StubCall, StubError
 from .catalog import HANDSHAKES, LISTS
 from .results import Speaker, with_revision_members
-from .script import CALLED_BY, StubEntry, StubRecorded
+from .script import RouteKind, StubEntry, StubRecorded
 from .server import StubServer
 
 MAX_REMEMBERED_CALLS = 10_000
@@ -103,8 +103,8 @@ class StubStage(StubServer):
             for entry, arguments in [pair for pair in pairs if pair[0].steps] or pairs
         ]
         named = "uri" if live.method == "resources/read" else "name"
-        entries = list(self.script.entries)
-        names = [e.name for e in entries if live.method == CALLED_BY.get(e.kind)]
+        entries = [e for e in list(self.script.entries) if e.kind is not RouteKind.METHOD]
+        names = [entry.name for entry in entries if entry.method == live.method]
         return found or [
             NearMiss(STUBBED, "stubbed", (Mismatch(f"$.{named}", name, params.get(named, UNSET)),))
             for name in dict.fromkeys(names)

@@ -301,11 +301,12 @@ def test_what_the_server_says_by_itself() -> None:
 
 
 def test_the_end_waits_for_answers() -> None:
-    """A client that has ended its input still gets them."""
-    live = opened(Stub().tool("a").reply("late", after=2))
+    """A client that has ended its input still gets them, with all that comes before."""
+    live = opened(Stub().tool("a").notify("notifications/message", after=1).reply("late", after=1))
 
     live.at(1, client=asks(1, "a"))
     live.at(1.5, client=hangs_up(C2S)).still_there()
+    live.at(2, to_client=notification("notifications/message")).still_there()
     live.at(3, to_client=response(1, said("late"))).nothing_more().hung_up()
 
 
