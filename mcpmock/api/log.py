@@ -16,17 +16,7 @@ import attrs
 from mcpmock.pipeline.stage import PASS, Action, Stage
 from mcpmock.playback.miss import Miss
 from mcpmock.playback.player import Player, PlayerNote
-from mcpmock.protocol.messages import (
-    C2S,
-    Fragment,
-    Frame,
-    Notification,
-    Request,
-    Response,
-    Stderr,
-    decode,
-    parse_items,
-)
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.reassembly import Reassembly
 
 MAX_LAST_MESSAGES = 50
@@ -72,7 +62,7 @@ class Log:
     """The requests that match nothing recorded."""
     notes: list[PlayerNote] = attrs.field(factory=list)
     """Remarks of players, such as an imprecise match."""
-    last: deque[Frame] = attrs.field(factory=lambda: deque(maxlen=MAX_LAST_MESSAGES))
+    last: deque[m.Frame] = attrs.field(factory=lambda: deque(maxlen=MAX_LAST_MESSAGES))
     """The last messages in both directions."""
     stderr: bytearray = attrs.field(factory=bytearray)
     """The end of the server's standard error."""
@@ -81,7 +71,7 @@ class Log:
     open: dict[tuple[int, bytes], str] = attrs.field(factory=dict)
     """The methods of unanswered requests, by conversation and id."""
 
-    listeners: list[Callable[[int, Frame], object]] = attrs.field(factory=list)
+    listeners: list[Callable[[int, m.Frame], object]] = attrs.field(factory=list)
     """Called with each message and its conversation, before the message passes."""
 
     def report(self, report: Miss | PlayerNote) -> None:
@@ -106,35 +96,35 @@ class Watcher(Stage):
     session: int
     _pieces: Reassembly = attrs.field(factory=Reassembly)
 
-    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
+    def feed(self, seen: Sequence[m.Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
         for frame in seen:
             if frame.fact is None:
                 self._note_message(frame)
-            elif isinstance(frame.fact, Fragment):
+            elif isinstance(frame.fact, m.Fragment):
                 if (whole := self._pieces.add(frame)) is not None:
                     self._note_message(whole.frame)
-            elif isinstance(frame.fact, Stderr):
+            elif isinstance(frame.fact, m.Stderr):
                 self.log.stderr += frame.raw
                 del self.log.stderr[:-MAX_STDERR_BYTES]
         return PASS
 
-    def _note_message(self, frame: Frame) -> None:
+    def _note_message(self, frame: m.Frame) -> None:
         if not frame.raw.strip():
             return
         self.log.last.append(frame)
         for listener in self.log.listeners:
             listener(self.session, frame)
-        for message in parse_items(frame.raw):
-            if isinstance(message, Response) and frame.direction is not C2S:
+        for message in m.parse_items(frame.raw):
+            if isinstance(message, m.Response) and frame.direction is not m.C2S:
                 self.log.open.pop((self.session, message.id or b""), None)
-            elif isinstance(message, Request | Notification) and frame.direction is C2S:
+            elif isinstance(message, m.Request | m.Notification) and frame.direction is m.C2S:
                 self._note_call(message)
 
-    def _note_call(self, message: Request | Notification) -> None:
-        params = None if message.params is None else decode(message.params)
-        id_ = message.id if isinstance(message, Request) else None
+    def _note_call(self, message: m.Request | m.Notification) -> None:
+        params = None if message.params is None else m.decode(message.params)
+        id_ = message.id if isinstance(message, m.Request) else None
         if id_ is not None:
             self.log.open[self.session, id_] = message.method
         known = params if isinstance(params, dict) else {}
-        call_id = None if id_ is None else decode(id_)
+        call_id = None if id_ is None else m.decode(id_)
         self.log.calls.append(Call(message.method, known, call_id, self.session))

@@ -12,20 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 import attrs
 
 from mcpmock.pipeline.stage import Action, Send, Stage
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.http_reply import whole_reply
-from mcpmock.protocol.messages import (
-    C2S,
-    S2C,
-    ExchangeEnd,
-    Fragment,
-    Frame,
-    HttpBody,
-    HttpRequest,
-    Request,
-    decode,
-    member,
-    parse_items,
-)
 
 from .server import AuthorizationReply, AuthorizationServer
 
@@ -37,7 +25,7 @@ _MAX_EXCHANGES = 1000
 class _Asked:
     """A request whose body is not here yet, or which was answered here."""
 
-    head: Frame
+    head: m.Frame
     body: list[bytes] = attrs.field(factory=list)
     size: int = 0
     answered: bool = False
@@ -48,14 +36,14 @@ class AuthorizationStage(Stage):
     """One conversation's part. `is_mcp` says whether a request goes to where MCP is spoken."""
 
     server: AuthorizationServer
-    is_mcp: Callable[[HttpRequest], bool]
+    is_mcp: Callable[[m.HttpRequest], bool]
     _asked: dict[int, _Asked] = attrs.field(factory=dict)
     """By exchange; the oldest is forgotten for a new one."""
 
-    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
-        if seen[0].direction is not C2S:
+    def feed(self, seen: Sequence[m.Frame], now: float) -> Iterable[Action]:
+        if seen[0].direction is not m.C2S:
             return (Send(seen),)
-        on: list[Frame] = []
+        on: list[m.Frame] = []
         actions: list[Action] = []
         for frame in seen:
             passed = self._hear(frame, now)
@@ -65,35 +53,35 @@ class AuthorizationStage(Stage):
                 on += passed
         return [*actions, Send(on)] if on else actions
 
-    def _hear(self, frame: Frame, now: float) -> Sequence[Frame] | AuthorizationReply:
+    def _hear(self, frame: m.Frame, now: float) -> Sequence[m.Frame] | AuthorizationReply:
         """The frames that go on, or the answer to the request."""
         x, fact = frame.exchange, frame.fact
         if x is None:
             return [frame]
-        if isinstance(fact, HttpRequest):
+        if isinstance(fact, m.HttpRequest):
             return self._begin(x, frame, fact, now)
         asked = self._asked.get(x)
         if asked is None:
             return [frame]
-        if isinstance(fact, ExchangeEnd):
+        if isinstance(fact, m.ExchangeEnd):
             del self._asked[x]
             return []
         if asked.answered:
             return []
         head = asked.head.fact
-        assert isinstance(head, HttpRequest)
+        assert isinstance(head, m.HttpRequest)
         if self.server.is_endpoint(head):
             return self._collect(asked, frame, head, now)
         del self._asked[x]
-        tools = [] if isinstance(fact, Fragment) else _called_tools(frame.raw)
+        tools = [] if isinstance(fact, m.Fragment) else _called_tools(frame.raw)
         if refusal := self.server.challenge(head, tools, now):
             self._keep(x, _Asked(asked.head, answered=True))
             return refusal
         return [asked.head, frame]
 
     def _begin(
-        self, x: int, frame: Frame, head: HttpRequest, now: float
-    ) -> Sequence[Frame] | AuthorizationReply:
+        self, x: int, frame: m.Frame, head: m.HttpRequest, now: float
+    ) -> Sequence[m.Frame] | AuthorizationReply:
         ours = self.server.is_endpoint(head)
         if not ours and not self.is_mcp(head):
             return [frame]
@@ -108,11 +96,11 @@ class AuthorizationStage(Stage):
         return reply
 
     def _collect(
-        self, asked: _Asked, frame: Frame, head: HttpRequest, now: float
-    ) -> Sequence[Frame] | AuthorizationReply:
+        self, asked: _Asked, frame: m.Frame, head: m.HttpRequest, now: float
+    ) -> Sequence[m.Frame] | AuthorizationReply:
         asked.body.append(frame.raw)
         asked.size += len(frame.raw)
-        more = isinstance(frame.fact, HttpBody) and frame.fact.more
+        more = isinstance(frame.fact, m.HttpBody) and frame.fact.more
         if asked.size > MAX_FORM_BYTES:
             asked.answered = True
             return AuthorizationReply(413, [])
@@ -129,16 +117,16 @@ class AuthorizationStage(Stage):
 
 def _called_tools(body: bytes) -> list[str]:
     """The tools that a body calls."""
-    calls = (item for item in parse_items(body) if isinstance(item, Request))
+    calls = (item for item in m.parse_items(body) if isinstance(item, m.Request))
     names = (
-        decode(member(call.params, "name") or b"null")
+        m.decode(m.member(call.params, "name") or b"null")
         for call in calls
         if call.method == "tools/call"
     )
     return [name for name in names if isinstance(name, str)]
 
 
-def _frames(exchange: int | None, reply: AuthorizationReply) -> list[Frame]:
+def _frames(exchange: int | None, reply: AuthorizationReply) -> list[m.Frame]:
     headers = [*reply.headers, ("Content-Length", str(len(reply.body)))]
-    body = Frame(S2C, reply.body, b"", HttpBody(), exchange) if reply.body else None
+    body = m.Frame(m.S2C, reply.body, b"", m.HttpBody(), exchange) if reply.body else None
     return whole_reply(exchange, reply.status, headers, body)

@@ -24,18 +24,8 @@ import attrs
 import msgspec
 
 from mcpmock.cassette.model import Cassette, Header, is_utf8
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.http_reply import EVENT_STREAM
-from mcpmock.protocol.messages import (
-    C2S,
-    S2C,
-    ExchangeEnd,
-    Frame,
-    HttpBody,
-    HttpRequest,
-    HttpResponse,
-    SseMeta,
-    member,
-)
 from mcpmock.protocol.transport_facts import Headers
 from mcpmock.transports.sse import encode_event
 from mcpmock.version import VERSION
@@ -48,7 +38,7 @@ _EPOCH = datetime.fromtimestamp(0, UTC)
 _JSON = "application/json"
 _HTTP, _STDIO = "HTTP/1.1", "stdio"
 _UNKNOWN_SERVER = "http://server.invalid"  # .invalid is reserved: it never resolves (RFC 2606)
-_RECEIVER = {C2S: "server", S2C: "client"}
+_RECEIVER = {m.C2S: "server", m.S2C: "client"}
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 """The param that names the target of a call."""
 _ANSWERS = ("response", "error")
@@ -107,49 +97,49 @@ class _HarExchange:
     """
 
     number: int
-    request: HttpRequest | None = None
-    response: HttpResponse | None = None
+    request: m.HttpRequest | None = None
+    response: m.HttpResponse | None = None
     ends: list[str] = attrs.field(factory=list)
     rows: list[Row] = attrs.field(factory=list)
     times: list[int] = attrs.field(factory=lambda: [0, 0, 0, 0])
     _sent: list[bytes] = attrs.field(factory=list)
     _received: list[bytes] = attrs.field(factory=list)
-    _meta: SseMeta | None = None
+    _meta: m.SseMeta | None = None
 
     def add(self, row: Row) -> None:
         self.rows.append(row)
         frame, t = row.event.frame, row.event.t
         if frame is None or row.item:  # the whole batch came with its first message
             return
-        if isinstance(frame.fact, HttpRequest):
+        if isinstance(frame.fact, m.HttpRequest):
             self.request, self.times = frame.fact, [t] * 4
-        elif frame.direction is S2C:
+        elif frame.direction is m.S2C:
             self._add_received(frame, t)
-        elif isinstance(frame.fact, ExchangeEnd):
+        elif isinstance(frame.fact, m.ExchangeEnd):
             self.ends.append(f"client {frame.fact.how}")
         else:
             self._sent.append(frame.raw)
             self.times[1] = t
 
-    def _add_received(self, frame: Frame, t: int) -> None:
+    def _add_received(self, frame: m.Frame, t: int) -> None:
         self.times[3] = t
         match frame.fact:
-            case HttpResponse() as head:
+            case m.HttpResponse() as head:
                 self.response, self.times[2] = head, t
-            case ExchangeEnd(how):
+            case m.ExchangeEnd(how):
                 self.ends.append(how)
-            case SseMeta() as meta:
+            case m.SseMeta() as meta:
                 self._meta = meta
             case None if self.response is not None and self.response.media_type == EVENT_STREAM:
                 self._received.append(_encode_sse_event(self._meta, frame.raw))
                 self._meta = None
-            case None | HttpBody():
+            case None | m.HttpBody():
                 self._received.append(frame.raw)
 
-    def entry(self, header: Header, asked: HttpRequest) -> HarEntry:
+    def entry(self, header: Header, asked: m.HttpRequest) -> HarEntry:
         if self.response is None:  # all of the time was waiting
             self.times[2:] = [max(row.event.t for row in self.rows)] * 2
-        answer = self.response or HttpResponse(0, "no response", [])
+        answer = self.response or m.HttpResponse(0, "no response", [])
         sent, received = b"".join(self._sent), b"".join(self._received)
         mime_type = asked.header("content-type") or ""
         return _build_entry(
@@ -164,7 +154,7 @@ class _HarExchange:
         )
 
 
-def _encode_sse_event(meta: SseMeta | None, data: bytes) -> bytes:
+def _encode_sse_event(meta: m.SseMeta | None, data: bytes) -> bytes:
     try:
         return encode_event(meta, data or None)
     except ValueError:  # an edited cassette may hold an id with a line break
@@ -185,20 +175,20 @@ def stdio_entries(header: Header, rows: Sequence[Row], first: int) -> Iterator[H
         owner = row.call if row.call is not None and row.kind != "request" else row.within
         if owner is not None:
             during.setdefault(owner - first, []).append(one)
-        elif row.direction is S2C and row.kind == "notification":
+        elif row.direction is m.S2C and row.kind == "notification":
             unasked.append(one)
     if unasked:
         start, end = unasked[0].row.event.t, unasked[-1].row.event.t
         request = _build_request("GET", f"{_UNKNOWN_SERVER}/", _STDIO, [], b"", "")
         stream = b"".join(encode_event(None, one.raw) for one in unasked)
-        response = _build_response(HttpResponse(200, "OK", []), _STDIO, stream, EVENT_STREAM)
+        response = _build_response(m.HttpResponse(200, "OK", []), _STDIO, stream, EVENT_STREAM)
         times = [start, start, start, end]
         yield _build_entry(header, times, request, response, [one.row for one in unasked])
     for place, one in enumerate(messages):
         if one.row.kind == "request":
             yield _call_entry(header, one, during.get(place, []))
-        elif one.row.kind == "notification" and one.row.direction is C2S:
-            accepted = _build_response(HttpResponse(202, "Accepted", []), _STDIO, b"", "")
+        elif one.row.kind == "notification" and one.row.direction is m.C2S:
+            accepted = _build_response(m.HttpResponse(202, "Accepted", []), _STDIO, b"", "")
             yield _build_entry(header, [one.row.event.t] * 4, one.request(), accepted, [one.row])
 
 
@@ -213,11 +203,11 @@ class _StdioMessage:
         method = self.row.method or ""
         name = None
         if method in _NAMED_BY:
-            name = text_member(member(self.raw, "params"), _NAMED_BY[method])
+            name = text_member(m.member(self.raw, "params"), _NAMED_BY[method])
         path = quote(method[:MAX_SUMMARY_CHARS], errors="replace")
         if name is not None:
             path += "/" + quote(name[:MAX_SUMMARY_CHARS], safe="", errors="replace")
-        url = f"http://{_RECEIVER[self.row.direction or C2S]}.invalid/{path}"
+        url = f"http://{_RECEIVER[self.row.direction or m.C2S]}.invalid/{path}"
         return _build_request("POST", url, _STDIO, [], self.raw, _JSON)
 
 
@@ -226,11 +216,11 @@ def _call_entry(header: Header, call: _StdioMessage, during: Sequence[_StdioMess
     answer = next((one for one in back if one.row.kind in _ANSWERS and not _is_late(one)), None)
     if answer is None:
         text = next((note for note in call.row.notes if note in _NO_ANSWER), "unanswered")
-        head = HttpResponse(0, text, [])
+        head = m.HttpResponse(0, text, [])
     elif answer.row.kind == "error":
-        head = HttpResponse(500, "error", [])  # viewers show it in red
+        head = m.HttpResponse(500, "error", [])  # viewers show it in red
     else:
-        head = HttpResponse(200, "OK", [])
+        head = m.HttpResponse(200, "OK", [])
     if answer is not None and len(back) == 1:
         body, mime_type = answer.raw, _JSON
     else:
@@ -312,7 +302,7 @@ def _build_request(
     return request
 
 
-def _build_response(head: HttpResponse, version: str, body: bytes, mime_type: str) -> HarEntry:
+def _build_response(head: m.HttpResponse, version: str, body: bytes, mime_type: str) -> HarEntry:
     """Viewers show `status` 0 as "no response"."""
     content = {"size": len(body), "mimeType": mime_type or "x-unknown"}
     return {
@@ -328,7 +318,7 @@ def _build_response(head: HttpResponse, version: str, body: bytes, mime_type: st
     }
 
 
-def _server_url(header: Header, head: HttpRequest) -> str:
+def _server_url(header: Header, head: m.HttpRequest) -> str:
     """The URL at the recorded server: the request of the client went to the recorder."""
     if "://" in head.target.partition("?")[0]:
         return head.target

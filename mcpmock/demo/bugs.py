@@ -9,14 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 
 from mcpmock.pipeline.stage import PASS, Action, Hangup, Send, Stage
-from mcpmock.protocol.messages import (
-    S2C,
-    ExchangeEnd,
-    Frame,
-    HttpRequest,
-    HttpResponse,
-    Response,
-)
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER
 from mcpmock.stubs.call import Question, StubCall
 
@@ -89,7 +82,7 @@ class DeadlocksWhenAsking(DemoServer):
             self._stuck = self._stuck or any(asking)
         super().wait_for(call, step)
 
-    def resume(self, answer: Response) -> bool:
+    def resume(self, answer: m.Response) -> bool:
         return self._stuck or super().resume(answer)
 
 
@@ -102,7 +95,7 @@ class LeaksTaskPerCancel(DemoServer):
         self._leaked = self._leaked or id_ in self.running
         return super().cancel(id_)
 
-    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+    def feed(self, seen: Sequence[m.Frame], now: float) -> Iterable[Action]:
         for action in super().feed(seen, now):
             if not (isinstance(action, Hangup) and self._leaked):
                 yield action
@@ -119,19 +112,21 @@ class ForgetsSessionOnResume(Stage):
         self._forgot = False
         self._refused: set[int | None] = set()
 
-    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
-        if seen[0].direction is S2C:
+    def feed(self, seen: Sequence[m.Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
+        if seen[0].direction is m.S2C:
             return PASS
-        passed, back = list[Frame](), list[Frame]()
+        passed, back = list[m.Frame](), list[m.Frame]()
         for frame in seen:
             head = frame.fact
-            if isinstance(head, HttpRequest):
+            if isinstance(head, m.HttpRequest):
                 self._forgot = self._forgot or head.header(LAST_EVENT_ID_HEADER) is not None
                 if self._forgot:
                     self._refused.add(frame.exchange)
                     x = frame.exchange
-                    back.append(Frame(S2C, fact=HttpResponse(404, "Not Found", []), exchange=x))
-                    back.append(Frame(S2C, fact=ExchangeEnd(), exchange=x))
+                    back.append(
+                        m.Frame(m.S2C, fact=m.HttpResponse(404, "Not Found", []), exchange=x)
+                    )
+                    back.append(m.Frame(m.S2C, fact=m.ExchangeEnd(), exchange=x))
             if frame.exchange is None or frame.exchange not in self._refused:
                 passed.append(frame)
         return Send(back), Send(passed)

@@ -10,18 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import attrs
 
 from mcpmock.pipeline.stage import Action, Send, Stage
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.http_reply import EVENT_STREAM
-from mcpmock.protocol.messages import (
-    C2S,
-    S2C,
-    ExchangeEnd,
-    Frame,
-    HttpResponse,
-    Request,
-    Response,
-    SseMeta,
-    parse_items,
-)
 
 from .recorded_call import word_of
 
@@ -54,12 +44,12 @@ class Disconnects(Stage):
     _streams: dict[int, _Stream] = attrs.field(factory=dict)
     _cut: set[int] = attrs.field(factory=set)
 
-    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
-        if seen[0].direction is C2S:
+    def feed(self, seen: Sequence[m.Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
+        if seen[0].direction is m.C2S:
             for frame in seen:
                 self._hear_client(frame)
             return (Send(seen),)
-        on, back = list[Frame](), list[Frame]()
+        on, back = list[m.Frame](), list[m.Frame]()
         for frame in seen:
             x = frame.exchange
             if x in self._cut:
@@ -69,34 +59,34 @@ class Disconnects(Stage):
             if x is None or stream is None or not self._hear_server(x, stream, frame):
                 continue
             if not stream.retry:
-                on.append(Frame(S2C, fact=SseMeta(retry=RETRY_MS), exchange=x))
-            on.append(Frame(S2C, fact=ExchangeEnd("reset"), exchange=x))
-            back.append(Frame(C2S, fact=ExchangeEnd("reset"), exchange=x))
+                on.append(m.Frame(m.S2C, fact=m.SseMeta(retry=RETRY_MS), exchange=x))
+            on.append(m.Frame(m.S2C, fact=m.ExchangeEnd("reset"), exchange=x))
+            back.append(m.Frame(m.C2S, fact=m.ExchangeEnd("reset"), exchange=x))
             self._cut.add(x)
             self.made.append(stream.id)
         return Send(on), Send(back)
 
-    def _hear_client(self, frame: Frame) -> None:
+    def _hear_client(self, frame: m.Frame) -> None:
         if frame.fact is not None or frame.exchange is None:
             return
-        for message in parse_items(frame.raw):
-            if isinstance(message, Request) and message.id in self.places:
+        for message in m.parse_items(frame.raw):
+            if isinstance(message, m.Request) and message.id in self.places:
                 left = self.places[message.id]
                 self._streams[frame.exchange] = _Stream(message.id, left)
 
-    def _hear_server(self, x: int, stream: _Stream, frame: Frame) -> bool:
+    def _hear_server(self, x: int, stream: _Stream, frame: m.Frame) -> bool:
         """Whether the connection is lost here."""
         match frame.fact:
-            case HttpResponse() as head:
+            case m.HttpResponse() as head:
                 stream.streams = head.status == 200 and head.media_type == EVENT_STREAM
-            case SseMeta(id=id_, retry=retry):
+            case m.SseMeta(id=id_, retry=retry):
                 stream.resumable = stream.resumable or bool(id_)
                 stream.retry = stream.retry or retry is not None
-            case ExchangeEnd():
+            case m.ExchangeEnd():
                 del self._streams[x]
             case None:
-                messages = parse_items(frame.raw) if frame.raw.strip() else ()
-                if any(isinstance(one, Response) for one in messages):
+                messages = m.parse_items(frame.raw) if frame.raw.strip() else ()
+                if any(isinstance(one, m.Response) for one in messages):
                     del self._streams[x]
                     return False
                 stream.left -= sum(word_of(one) is not None for one in messages)

@@ -24,7 +24,7 @@ from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.races.grid import REACTIONS, Cell, cells
 from mcpmock.faults.registry import KINDS
 from mcpmock.faults.segments import On
-from mcpmock.protocol.messages import C2S, S2C, Direction, Notification, Request, Response
+from mcpmock.protocol import messages as m
 
 from .fault_set import CANCEL_TARGETS, Side, TriedKind
 from .recorded_call import RecordedRequest, messages_of_events, requests_of
@@ -169,7 +169,7 @@ class Space:
         if self.side == "server" and self.kinds and self.cancels:
             yield from self._odd_cancels()
         for tried in self.kinds:
-            way = C2S if self.side == "server" or tried.asked else S2C
+            way = m.C2S if self.side == "server" or tried.asked else m.S2C
             for target in self._targets(way):
                 if target.on in tried.on and (change := self._fault(tried, target)) is not None:
                     yield change
@@ -190,13 +190,13 @@ class Space:
                     fault=Cancel(target=target, match=match),
                 )
 
-    def _targets(self, way: Direction) -> Iterator[_Target]:
+    def _targets(self, way: m.Direction) -> Iterator[_Target]:
         """The messages that go this way."""
         by_n = {n: request for request in self.requests for n in request.events}
         seen: dict[tuple[str, On], int] = {}
         asked: dict[bytes, str] = {}
         for event, message in messages_of_events(self.events):
-            if isinstance(message, Request) and event.d != way.value:
+            if isinstance(message, m.Request) and event.d != way.value:
                 asked[message.id] = message.method
             if event.d != way.value:
                 continue
@@ -204,11 +204,11 @@ class Space:
             if self.only is not None and (request is None or request.json_id != self.only):
                 continue
             match message:
-                case Request(method=method):
+                case m.Request(method=method):
                     on, shown = On.REQUEST, f"{method} #{message.id.decode()}"
-                case Notification(method=method):
+                case m.Notification(method=method):
                     on, shown = On.NOTIFICATION, method
-                case Response():
+                case m.Response():
                     method = asked.get(message.id or b"", "")
                     on, shown = On.RESPONSE, f"the answer to {method}"
                     if request is not None and self.side == "client":

@@ -21,18 +21,8 @@ import attrs
 from mcpmock.cassette.model import Cassette, Event
 from mcpmock.errors import Level
 from mcpmock.faults.kinds.cancel import Cancel
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, TOKEN_PATH
-from mcpmock.protocol.messages import (
-    Notification,
-    ProcessExit,
-    Request,
-    Response,
-    Stderr,
-    StreamEnd,
-    decode,
-    encode,
-    member,
-)
 from mcpmock.protocol.raw_json import locate
 from mcpmock.protocol.revisions import speaks_modern
 from mcpmock.rules.checker import check
@@ -225,19 +215,19 @@ def _seen(events: Iterable[Event], *, over_http: bool) -> _Seen:
     for number, (event, message) in enumerate(messages_of_events(events)):
         if event.d == "c2s":
             seen.modern = seen.modern or speaks_modern(message)
-            if isinstance(message, Request):
+            if isinstance(message, m.Request):
                 _note_request(seen, message, number)
                 cancelled_at.pop(message.id, None)
                 closed.discard(message.id)
-                token = member(message.params, *TOKEN_PATH)
+                token = m.member(message.params, *TOKEN_PATH)
                 if token is not None:
                     tokens[token] = message.id
-            elif isinstance(message, Notification) and message.method == CANCELLED:
-                id_ = member(message.params, "requestId")
+            elif isinstance(message, m.Notification) and message.method == CANCELLED:
+                id_ = m.member(message.params, "requestId")
                 if id_ in seen.places and id_ not in seen.answers:
                     cancelled_at[id_] = number
                     seen.cancelled.add(id_)
-        elif isinstance(message, Response) and message.id is not None:
+        elif isinstance(message, m.Response) and message.id is not None:
             id_ = message.id
             if id_ in cancelled_at:
                 word = "late_result" if message.error is None else "late_error"
@@ -252,8 +242,8 @@ def _seen(events: Iterable[Event], *, over_http: bool) -> _Seen:
                 seen.answers.setdefault(id_, message.result or message.error or b"")
                 if message.error is not None:
                     seen.failed.add(id_)
-        elif isinstance(message, Notification) and message.method == PROGRESS:
-            token = member(message.params, "progressToken")
+        elif isinstance(message, m.Notification) and message.method == PROGRESS:
+            token = m.member(message.params, "progressToken")
             owner = tokens.get(token or b"")
             if owner is not None and owner in cancelled_at:
                 certain = owner in closed and (owner in seen.progress or not over_http)
@@ -263,14 +253,14 @@ def _seen(events: Iterable[Event], *, over_http: bool) -> _Seen:
     return seen
 
 
-def _note_request(seen: _Seen, request: Request, number: int) -> None:
-    name = member(request.params, "name")
-    shown = decode(name) if name is not None else None
+def _note_request(seen: _Seen, request: m.Request, number: int) -> None:
+    name = m.member(request.params, "name")
+    shown = m.decode(name) if name is not None else None
     place = f"{request.method} {shown}" if isinstance(shown, str) else request.method
     seen.places[request.id] = place
     seen.methods[request.id] = request.method
-    arguments = member(request.params, "arguments")
-    seen.keys[request.id] = (request.method, name, arguments, member(request.params, "uri"))
+    arguments = m.member(request.params, "arguments")
+    seen.keys[request.id] = (request.method, name, arguments, m.member(request.params, "uri"))
     seen.open_at[request.id] = number, 1 << 60
 
 
@@ -289,9 +279,9 @@ def _ended_early(events: Iterable[Event]) -> bool:
     """Whether the server ended before its client did."""
     for event in events:
         fact = None if event.frame is None else event.frame.fact
-        if isinstance(fact, StreamEnd) and event.d == "c2s":
+        if isinstance(fact, m.StreamEnd) and event.d == "c2s":
             return False
-        if isinstance(fact, StreamEnd | ProcessExit):
+        if isinstance(fact, m.StreamEnd | m.ProcessExit):
             return True
     return True
 
@@ -300,7 +290,7 @@ def _exit_codes(events: Iterable[Event]) -> Iterator[int | None]:
     """The exit status of the server; below 0 for a signal."""
     for event in events:
         fact = None if event.frame is None else event.frame.fact
-        if isinstance(fact, ProcessExit):
+        if isinstance(fact, m.ProcessExit):
             yield fact.code if fact.signal is None else -fact.signal
 
 
@@ -308,9 +298,9 @@ def _end_seconds(events: Iterable[Event]) -> float:
     ended_at = exited_at = 0
     for event in events:
         fact = None if event.frame is None else event.frame.fact
-        if isinstance(fact, StreamEnd) and event.d == "c2s":
+        if isinstance(fact, m.StreamEnd) and event.d == "c2s":
             ended_at = event.t
-        elif isinstance(fact, ProcessExit):
+        elif isinstance(fact, m.ProcessExit):
             exited_at = event.t
     return max(exited_at - ended_at, 0) / 1_000_000 if ended_at else 0.0
 
@@ -320,7 +310,7 @@ def _exceptions(events: Iterable[Event]) -> bytes:
     text = b"".join(
         event.frame.raw
         for event in events
-        if event.frame is not None and isinstance(event.frame.fact, Stderr)
+        if event.frame is not None and isinstance(event.frame.fact, m.Stderr)
     )
     return exception_in(text)
 
@@ -360,7 +350,7 @@ def _unanswered(run: ServerRun, seen: _Seen, variant: Variant) -> Iterator[Broke
     # Some servers take "3" for 3, as the Python SDK 2 does. Of a cancel the specification says
     # only that what names no request may be ignored.
     taken = {
-        encode(change.request)
+        m.encode(change.request)
         for change in variant.changes
         if isinstance(change.fault, Cancel) and change.fault.target == "other_type"
     }
@@ -389,8 +379,8 @@ def violations_of(cassette: Cassette, side: Literal["c2s", "s2c"]) -> Iterator[B
     asked = Counter(
         (event.d, what)
         for event, message in messages_of_events(events)
-        if isinstance(message, Request)
-        for what in (message.id, member(message.params, *TOKEN_PATH))
+        if isinstance(message, m.Request)
+        for what in (message.id, m.member(message.params, *TOKEN_PATH))
     )
     requests = {n: one.place for one in requests_of(events) for n in one.events}
     for found in check(cassette):
@@ -409,10 +399,10 @@ def violations_of(cassette: Cassette, side: Literal["c2s", "s2c"]) -> Iterator[B
 def _answers_to(event: Event) -> Iterator[bytes]:
     """The id, or the progress token, of the requests that the messages in an event are for."""
     for _, message in messages_of_events([event]):
-        if isinstance(message, Response) and message.id is not None:
+        if isinstance(message, m.Response) and message.id is not None:
             yield message.id
-        elif isinstance(message, Notification) and message.method == PROGRESS:
-            yield member(message.params, "progressToken") or b""
+        elif isinstance(message, m.Notification) and message.method == PROGRESS:
+            yield m.member(message.params, "progressToken") or b""
 
 
 def _rules(run: ServerRun, baseline: Baseline) -> Iterator[Broken]:
@@ -492,7 +482,7 @@ def _succeeds(id_: bytes, baseline: Baseline) -> bool:
 
 def _http_error(run: ServerRun, seen: _Seen, id_: bytes) -> str:
     """The status that a request was refused with, if that is why it failed."""
-    said = decode(member(seen.answers[id_], "message") or b"null") if run.over_http else None
+    said = m.decode(m.member(seen.answers[id_], "message") or b"null") if run.over_http else None
     found = _HTTP_STATUS.match(said) if isinstance(said, str) else None
     return "" if found is None else found[0]
 

@@ -10,19 +10,8 @@ from collections.abc import Callable, Sequence
 
 import attrs
 
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED, Correlation, PendingCall
-from mcpmock.protocol.messages import (
-    S2C,
-    Batch,
-    Direction,
-    ExchangeEnd,
-    Frame,
-    HttpRequest,
-    Notification,
-    Request,
-    Response,
-    parse_items,
-)
 from mcpmock.protocol.revisions import initialized_version, version_of
 
 from .match import MatchPlace, Subject
@@ -34,11 +23,11 @@ class FaultCallTracker:
     """The calls of one session that a fault may match, which `concerns` decides."""
 
     place: MatchPlace
-    concerns: Callable[[Request], bool]
+    concerns: Callable[[m.Request], bool]
     shakes_hands: bool = True
     """Whether the handshake is still going on."""
     _calls: Correlation = attrs.field(factory=Correlation)
-    _awaited: set[tuple[Direction, bytes]] = attrs.field(factory=set)
+    _awaited: set[tuple[m.Direction, bytes]] = attrs.field(factory=set)
 
     def __bool__(self) -> bool:
         """Whether a tracked request is unanswered."""
@@ -47,61 +36,63 @@ class FaultCallTracker:
     def subject(self, unit: Unit) -> Subject:
         """The subject of a unit. A request that a fault may match is tracked from here on."""
         frame = unit.frames[-1]
-        if isinstance(frame.fact, ExchangeEnd) and frame.exchange is not None:
+        if isinstance(frame.fact, m.ExchangeEnd) and frame.exchange is not None:
             call = self._carrier(frame.exchange)
             self._calls.end_exchange(frame.exchange)
             return Subject(frame, None, None if call is None else call.request.method, call)
         if unit.on is None or unit.on in On.BEGIN | On.END | On.CLOSE:
             return Subject(frame, None, None)
-        if isinstance(frame.fact, HttpRequest):
+        if isinstance(frame.fact, m.HttpRequest):
             return Subject(frame, None, frame.fact.method)
         message = frame.content
-        if isinstance(message, Batch):
+        if isinstance(message, m.Batch):
             return self._track_batch(frame)
-        if not isinstance(message, Request | Notification | Response):
+        if not isinstance(message, m.Request | m.Notification | m.Response):
             return Subject(frame, None, None, None, self._stream_call(frame))
         subject = self._track(frame, message)
         self._learn_place(subject)
         return subject
 
-    def overhear(self, frames: Sequence[Frame]) -> None:
+    def overhear(self, frames: Sequence[m.Frame]) -> None:
         """Follows the handshake in frames that no fault looks at: a fault that is added later may
         match by `phase` or `era`.
         """
         for frame in frames:
             message = None if frame.fact is not None else frame.content
-            if isinstance(message, Request | Notification | Response):
+            if isinstance(message, m.Request | m.Notification | m.Response):
                 self._learn_place(Subject(frame, message, None))
 
-    def _track_batch(self, frame: Frame) -> Subject:
-        kinds = Request | Notification | Response
-        found = [item for item in parse_items(frame.raw) if isinstance(item, kinds)]
+    def _track_batch(self, frame: m.Frame) -> Subject:
+        kinds = m.Request | m.Notification | m.Response
+        found = [item for item in m.parse_items(frame.raw) if isinstance(item, kinds)]
         items = [self._track(frame, item) for item in found]
         for item in items:
             self._learn_place(item)
         return Subject(frame, None, None, None, self._stream_call(frame), items)
 
-    def forget(self, direction: Direction, request: Request, exchange: int | None = None) -> None:
+    def forget(
+        self, direction: m.Direction, request: m.Request, exchange: int | None = None
+    ) -> None:
         """Stop tracking a request that stays unanswered, and the exchange that carried it."""
         if exchange is not None:
             self._calls.end_exchange(exchange)
         self._awaited.discard((direction, request.id))
 
-    def _track(self, frame: Frame, message: Request | Notification | Response) -> Subject:
-        if isinstance(message, Request):
+    def _track(self, frame: m.Frame, message: m.Request | m.Notification | m.Response) -> Subject:
+        if isinstance(message, m.Request):
             if not self.concerns(message):
                 return Subject(frame, message, message.method)
             self._awaited.add((frame.direction, message.id))
         note = self._calls.note(frame.direction, message, 0, frame.exchange)
         call = note.call
-        over = isinstance(message, Response) or note.method == CANCELLED
+        over = isinstance(message, m.Response) or note.method == CANCELLED
         if over and call is not None:
             self.forget(call.direction, call.request)
         return Subject(frame, message, note.method, call, self._stream_call(frame))
 
-    def _stream_call(self, frame: Frame) -> PendingCall | None:
+    def _stream_call(self, frame: m.Frame) -> PendingCall | None:
         """The call on whose HTTP response a server message came."""
-        return self._carrier(frame.exchange) if frame.direction is S2C else None
+        return self._carrier(frame.exchange) if frame.direction is m.S2C else None
 
     def _carrier(self, exchange: int | None) -> PendingCall | None:
         """The call that an exchange carried; of a batch, the last one."""
@@ -113,12 +104,12 @@ class FaultCallTracker:
         era, phase, message = self.place.era, self.place.phase, subject.message
         # `initialize` is not tracked unless a fault may match it: its response then has no method.
         unknown = subject.method is None and self.shakes_hands
-        if isinstance(message, Response) and (unknown or subject.method == "initialize"):
+        if isinstance(message, m.Response) and (unknown or subject.method == "initialize"):
             era = initialized_version(message.result) or era
-        elif isinstance(message, Request) and (named := version_of(message)):
+        elif isinstance(message, m.Request) and (named := version_of(message)):
             # From 2026-07-28 on each request names its revision and there is no handshake.
             era, phase = named, "running"
-        elif isinstance(message, Notification) and message.method == "notifications/initialized":
+        elif isinstance(message, m.Notification) and message.method == "notifications/initialized":
             phase = "running"
         if (era, phase) != (self.place.era, self.place.phase):
             self.place = attrs.evolve(self.place, era=era, phase=phase)

@@ -10,21 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from mcpmock.pipeline.stage import Hangup, Send
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.http_reply import EVENT_STREAM
-from mcpmock.protocol.messages import (
-    C2S,
-    S2C,
-    ExchangeEnd,
-    Fragment,
-    Frame,
-    HttpBody,
-    HttpRequest,
-    HttpResponse,
-    ProcessExit,
-    SseMeta,
-    Stderr,
-    StreamEnd,
-)
 from mcpmock.transports.body import BodyWriter
 
 from .fault import Act, MatchedMessage
@@ -37,13 +24,13 @@ def wire_bytes(matched: MatchedMessage) -> bytes:
     frame = matched.frame
     if frame.exchange is None:
         return frame.raw + frame.eol
-    if matched.direction is C2S:
+    if matched.direction is m.C2S:
         return frame.raw
-    heads = [frame.fact for frame in matched.unit if isinstance(frame.fact, HttpResponse)]
+    heads = [frame.fact for frame in matched.unit if isinstance(frame.fact, m.HttpResponse)]
     return BodyWriter(heads[0].media_type if heads else EVENT_STREAM).write(matched.unit)
 
 
-def cut_message(matched: MatchedMessage, cuts: Iterable[int]) -> list[list[Frame]]:
+def cut_message(matched: MatchedMessage, cuts: Iterable[int]) -> list[list[m.Frame]]:
     """The message cut at these places, in increasing order; the first piece has the heads."""
     data, places = wire_bytes(matched), [0, *cuts]
     ends = [*places[1:], len(data)]
@@ -61,19 +48,19 @@ def break_off_stream(
     where it is the request of an exchange that breaks off.
     """
     number = matched.exchange
-    if number is not None and matched.direction is C2S:
-        piece = Frame(C2S, data, b"", HttpBody(more=True, unframed=True), number)
-        left = Frame(C2S, fact=ExchangeEnd(how), exchange=number)
+    if number is not None and matched.direction is m.C2S:
+        piece = m.Frame(m.C2S, data, b"", m.HttpBody(more=True, unframed=True), number)
+        left = m.Frame(m.C2S, fact=m.ExchangeEnd(how), exchange=number)
         yield Send([*_heads(matched, data), piece, left], after)
     elif data:
-        fact = Fragment(last=True) if number is None else HttpBody()
-        yield Send([*_heads(matched), Frame(matched.direction, data, b"", fact, number)], after)
+        fact = m.Fragment(last=True) if number is None else m.HttpBody()
+        yield Send([*_heads(matched), m.Frame(matched.direction, data, b"", fact, number)], after)
     yield from close_stream(matched, how, after)
 
 
 def has_chunks(matched: MatchedMessage) -> bool:
     """Whether the message comes in one."""
-    return matched.exchange is not None and matched.direction is S2C
+    return matched.exchange is not None and matched.direction is m.S2C
 
 
 def cut_in_chunk(matched: MatchedMessage) -> Iterable[Act]:
@@ -81,19 +68,19 @@ def cut_in_chunk(matched: MatchedMessage) -> Iterable[Act]:
     the end of the connection.
     """
     size = b"%x" % len(wire_bytes(matched))
-    piece = Frame(
-        S2C, size[: max(1, len(size) - 1)], b"", HttpBody(unframed=True), matched.exchange
+    piece = m.Frame(
+        m.S2C, size[: max(1, len(size) - 1)], b"", m.HttpBody(unframed=True), matched.exchange
     )
-    end = Frame(S2C, fact=ExchangeEnd("closed"), exchange=matched.exchange)
+    end = m.Frame(m.S2C, fact=m.ExchangeEnd("closed"), exchange=matched.exchange)
     yield Send([*_heads(matched), piece, end])
 
 
 def close_stream(matched: MatchedMessage, how: str, after: float = 0.0) -> Iterable[Act]:
     """The end of what carries the message: of the exchange, or of the session."""
     if matched.exchange is not None:
-        yield Send([Frame(S2C, fact=ExchangeEnd(how), exchange=matched.exchange)], after)
+        yield Send([m.Frame(m.S2C, fact=m.ExchangeEnd(how), exchange=matched.exchange)], after)
         return
-    yield Send([Frame(S2C, b"", b"", StreamEnd(how))], after)
+    yield Send([m.Frame(m.S2C, b"", b"", m.StreamEnd(how))], after)
     yield Hangup("a fault closed the stream", after)
 
 
@@ -104,45 +91,49 @@ def end_server(
     unknown afterwards.
     """
     if stderr is not None:
-        yield Send([Frame(S2C, stderr.encode() + b"\n", b"", Stderr())])
+        yield Send([m.Frame(m.S2C, stderr.encode() + b"\n", b"", m.Stderr())])
     if transport != "stdio":
         yield Hangup("a fault ended the server")
         return
-    exit_ = ProcessExit(code) if signal is None else ProcessExit(signal=signal)
-    yield Send([Frame(S2C, b"", b"", StreamEnd()), Frame(S2C, b"", b"", exit_)])
+    exit_ = m.ProcessExit(code) if signal is None else m.ProcessExit(signal=signal)
+    yield Send([m.Frame(m.S2C, b"", b"", m.StreamEnd()), m.Frame(m.S2C, b"", b"", exit_)])
     yield Hangup("a fault ended the server")
 
 
-def with_events(matched: MatchedMessage, metas: Sequence[SseMeta]) -> list[Frame]:
+def with_events(matched: MatchedMessage, metas: Sequence[m.SseMeta]) -> list[m.Frame]:
     """The message behind events that have no data, on an event stream."""
     unit = matched.followed_by()
-    heads = [frame for frame in unit[:-1] if isinstance(frame.fact, HttpResponse)]
+    heads = [frame for frame in unit[:-1] if isinstance(frame.fact, m.HttpResponse)]
     # Only an empty event tells an event without data from the meta of the message behind it.
-    events = [Frame(S2C, fact=meta, exchange=matched.exchange) for meta in (*metas, SseMeta())]
+    events = [
+        m.Frame(m.S2C, fact=meta, exchange=matched.exchange) for meta in (*metas, m.SseMeta())
+    ]
     return [*heads, *events, *unit[len(heads) :]]
 
 
-def _heads(matched: MatchedMessage, data: bytes = b"") -> list[Frame]:
+def _heads(matched: MatchedMessage, data: bytes = b"") -> list[m.Frame]:
     """Of a request with a length that it can have sent in pieces, or not to its end."""
-    if matched.direction is S2C:
-        return [frame for frame in matched.heads() if isinstance(frame.fact, HttpResponse)]
+    if matched.direction is m.S2C:
+        return [frame for frame in matched.heads() if isinstance(frame.fact, m.HttpResponse)]
     return [_counted(frame, max(len(data), len(matched.frame.raw))) for frame in matched.unit[:-1]]
 
 
-def _counted(frame: Frame, size: int) -> Frame:
+def _counted(frame: m.Frame, size: int) -> m.Frame:
     head = frame.fact
-    if not isinstance(head, HttpRequest):
+    if not isinstance(head, m.HttpRequest):
         return frame
     left_out = ("content-length", "transfer-encoding")
     headers = [field for field in head.headers if field[0].lower() not in left_out]
     headers.append(("Content-Length", str(size)))
-    return Frame(C2S, fact=HttpRequest(head.method, head.target, headers), exchange=frame.exchange)
+    return m.Frame(
+        m.C2S, fact=m.HttpRequest(head.method, head.target, headers), exchange=frame.exchange
+    )
 
 
-def _piece(matched: MatchedMessage, data: bytes, *, last: bool) -> Frame:
-    if matched.exchange is not None and matched.direction is C2S:
-        return Frame(C2S, data, b"", Fragment(last=last), matched.exchange)
+def _piece(matched: MatchedMessage, data: bytes, *, last: bool) -> m.Frame:
+    if matched.exchange is not None and matched.direction is m.C2S:
+        return m.Frame(m.C2S, data, b"", m.Fragment(last=last), matched.exchange)
     if matched.exchange is not None:
-        return Frame(matched.direction, data, b"", HttpBody(), matched.exchange)
+        return m.Frame(matched.direction, data, b"", m.HttpBody(), matched.exchange)
     eol = matched.frame.eol if last and data.endswith(matched.frame.eol) else b""
-    return Frame(matched.direction, data.removesuffix(eol), eol, Fragment(last=last))
+    return m.Frame(matched.direction, data.removesuffix(eol), eol, m.Fragment(last=last))

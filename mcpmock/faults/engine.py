@@ -18,20 +18,8 @@ from functools import partial
 import attrs
 
 from mcpmock.pipeline.stage import PASS, Action, Send, Stage
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.http_reply import EVENT_STREAM
-from mcpmock.protocol.messages import (
-    C2S,
-    S2C,
-    Direction,
-    ExchangeEnd,
-    Frame,
-    HttpRequest,
-    HttpResponse,
-    Request,
-    Response,
-    StreamEnd,
-    encode,
-)
 
 from .delay_queue import Keep
 from .extra_posts import ExtraPosts
@@ -44,7 +32,7 @@ from .segments import On, Unit, UnitSplitter
 from .session_state import Effect, SessionState
 from .triggers import Triggers
 
-_OWN = encode(OWN)[:-1]
+_OWN = m.encode(OWN)[:-1]
 _ENDINGS = On.END | On.HANGUP | On.CLOSE | On.LEFT
 
 
@@ -96,8 +84,8 @@ class FaultEngine(Stage):
     """Whether a recording answers, and no server."""
     _triggers: Triggers = attrs.field(init=False)
     _state: SessionState = attrs.field(factory=SessionState)
-    _splitters: dict[Direction, UnitSplitter] = attrs.field(
-        factory=lambda: {C2S: UnitSplitter(), S2C: UnitSplitter()}
+    _splitters: dict[m.Direction, UnitSplitter] = attrs.field(
+        factory=lambda: {m.C2S: UnitSplitter(), m.S2C: UnitSplitter()}
     )
     _posts: ExtraPosts = attrs.field(factory=ExtraPosts)
     _busy: bool = False
@@ -114,17 +102,17 @@ class FaultEngine(Stage):
         ends = self._state.queue.until, self._state.open_until
         return max((end for end in ends if end is not None), default=None)
 
-    def halted_until(self, direction: Direction) -> float | None:
+    def halted_until(self, direction: m.Direction) -> float | None:
         return self._state.unread_until.get(direction)
 
     def begin(self, now: float) -> Iterable[Action]:
         if self._triggers.began is None:
             self._triggers.began = now
         batch = _Batch(now)
-        self._fire_without_frame(On.BEGIN, Frame(C2S), batch)
+        self._fire_without_frame(On.BEGIN, m.Frame(m.C2S), batch)
         return batch.actions
 
-    def _fire_without_frame(self, on: On, nothing: Frame, batch: _Batch) -> None:
+    def _fire_without_frame(self, on: On, nothing: m.Frame, batch: _Batch) -> None:
         if on not in self._triggers.interest.acts_on:
             return
         unit, subject = Unit([nothing], on), Subject(nothing, None, None)
@@ -133,7 +121,7 @@ class FaultEngine(Stage):
             outcome.carried = None
             self._do(unit, outcome, subject, batch)
 
-    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+    def feed(self, seen: Sequence[m.Frame], now: float) -> Iterable[Action]:
         if seen[0].exchange is not None:
             self._posts.learn(seen[0])
             if self._posts.newest:
@@ -153,8 +141,8 @@ class FaultEngine(Stage):
         self._busy = self._is_busy()
         return batch.actions
 
-    def _look_at(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
-        batch = _Batch(now, whole=isinstance(seen[-1].fact, ExchangeEnd))
+    def _look_at(self, seen: Sequence[m.Frame], now: float) -> Iterable[Action]:
+        batch = _Batch(now, whole=isinstance(seen[-1].fact, m.ExchangeEnd))
         for unit in self._splitters[seen[0].direction].feed(seen):
             self._take(unit, batch)
         self._busy = self._is_busy()
@@ -163,7 +151,7 @@ class FaultEngine(Stage):
     def _is_busy(self) -> bool:
         return bool(self._state or self._asked or self._triggers.goes_on)
 
-    def _is_worth_a_look(self, seen: Sequence[Frame]) -> bool:
+    def _is_worth_a_look(self, seen: Sequence[m.Frame]) -> bool:
         """Whether any frame may match a fault, or be affected by an earlier one."""
         if self.transport == "sse":
             self._learn_stream(seen)
@@ -174,10 +162,10 @@ class FaultEngine(Stage):
             return False
         first, last = seen[0].fact, seen[-1].fact
         if interest.wide or (
-            type(last) in (StreamEnd, ExchangeEnd) and interest.acts_on & _ENDINGS
+            type(last) in (m.StreamEnd, m.ExchangeEnd) and interest.acts_on & _ENDINGS
         ):
             return True
-        if type(first) is HttpRequest and not first.has_body and On.EXCHANGE in interest.acts_on:
+        if type(first) is m.HttpRequest and not first.has_body and On.EXCHANGE in interest.acts_on:
             return True
         needles = interest.needles[seen[0].direction]
         if not needles:
@@ -187,14 +175,14 @@ class FaultEngine(Stage):
             return True
         return any([needle in data for needle in needles])  # noqa: C419 (a list is quicker)
 
-    def _learn_stream(self, seen: Sequence[Frame]) -> None:
+    def _learn_stream(self, seen: Sequence[m.Frame]) -> None:
         for frame in seen:
-            if isinstance(frame.fact, HttpResponse) and frame.fact.media_type == EVENT_STREAM:
+            if isinstance(frame.fact, m.HttpResponse) and frame.fact.media_type == EVENT_STREAM:
                 self._state.stream = frame.exchange
 
     def _take(self, unit: Unit, batch: _Batch) -> None:
         state, first = self._state, unit.frames[0]
-        number, ended = first.exchange, isinstance(unit.frames[-1].fact, ExchangeEnd)
+        number, ended = first.exchange, isinstance(unit.frames[-1].fact, m.ExchangeEnd)
         if number is not None and state.exchanges.covers(first.direction, number, ended=ended):
             return
         if self._answers_a_fault(unit):
@@ -211,9 +199,9 @@ class FaultEngine(Stage):
         else:
             self._do(unit, outcome, subject, batch)
         if ended and number is not None:
-            self._splitters[S2C].forget(number)
+            self._splitters[m.S2C].forget(number)
         if unit.on is On.END and self.replayed:
-            self._fire_without_frame(On.HANGUP, Frame(S2C), batch)
+            self._fire_without_frame(On.HANGUP, m.Frame(m.S2C), batch)
         passed = outcome is None or outcome.carried is not None
         if state.queue and passed and unit.on is not None:
             batch.add(state.queue.passed(first.direction, unit.on))
@@ -222,22 +210,22 @@ class FaultEngine(Stage):
         """Watch an exchange whose request a fault may match: its response is then one unit. An
         event stream without its end loses its `Content-Length`, which may turn out wrong.
         """
-        watched, first = self._splitters[S2C].watched, unit.frames[0]
-        if first.direction is C2S:
+        watched, first = self._splitters[m.S2C].watched, unit.frames[0]
+        if first.direction is m.C2S:
             if subject.call is not None:
                 watched[number] = self._triggers.holds_stream_of(subject.call.request)
         elif (
             number in watched
             and unit.on is None
             and not batch.whole
-            and isinstance(first.fact, HttpResponse)
+            and isinstance(first.fact, m.HttpResponse)
         ):
             batch.altered.add(number)
 
     def _answers_a_fault(self, unit: Unit) -> bool:
         """Whether this is the response to a request that a fault has sent."""
         message = unit.frames[-1].content if self._asked and unit.on is On.RESPONSE else None
-        return isinstance(message, Response) and (message.id or b"").startswith(_OWN)
+        return isinstance(message, m.Response) and (message.id or b"").startswith(_OWN)
 
     def _fire(self, unit: Unit, subject: Subject, now: float) -> Outcome | None:
         return self._triggers.fire(unit, subject, now, stream=self._state.stream, note=self.note)
@@ -260,14 +248,14 @@ class FaultEngine(Stage):
         for fault, action in outcome.then:
             batch.add(self._placed(action, subject, batch.now, [fault], extra=True))
 
-    def _forget_requests(self, first: Frame, subject: Subject) -> None:
+    def _forget_requests(self, first: m.Frame, subject: Subject) -> None:
         """The message was withheld, so the requests in it stay unanswered."""
         for item in (subject.message, *(one.message for one in subject.items)):
-            if isinstance(item, Request):
-                own = first.exchange if first.direction is C2S else None
+            if isinstance(item, m.Request):
+                own = first.exchange if first.direction is m.C2S else None
                 self._triggers.calls.forget(first.direction, item, own)
                 if own is not None:
-                    self._splitters[S2C].forget(own)
+                    self._splitters[m.S2C].forget(own)
 
     def _placed(
         self,

@@ -13,16 +13,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
-from mcpmock.protocol.messages import (
-    C2S,
-    S2C,
-    Frame,
-    HttpRequest,
-    Notification,
-    Request,
-    decode,
-    member,
-)
+from mcpmock.protocol import messages as m
 
 _COUNTED = ("content-length", "transfer-encoding")
 _NAMES = ("name", "uri")
@@ -32,38 +23,38 @@ _NAMES = ("name", "uri")
 class ExtraPosts:
     """The POSTs that faults add in one session."""
 
-    head: HttpRequest | None = None
+    head: m.HttpRequest | None = None
     """The head of the client's newest POST."""
     newest: int = 0
     """The number of the newest exchange of a fault; 0 before the first."""
 
-    def learn(self, frame: Frame) -> None:
+    def learn(self, frame: m.Frame) -> None:
         """Keep the head of a POST of the client, which is the first frame of its batch."""
-        if type(frame.fact) is HttpRequest and frame.fact.has_body:
+        if type(frame.fact) is m.HttpRequest and frame.fact.has_body:
             self.head = frame.fact
 
-    def unanswered(self, seen: Sequence[Frame]) -> Sequence[Frame]:
+    def unanswered(self, seen: Sequence[m.Frame]) -> Sequence[m.Frame]:
         """The frames without the HTTP responses to added POSTs."""
-        if seen[0].direction is not S2C:
+        if seen[0].direction is not m.S2C:
             return seen
         return [frame for frame in seen if frame.exchange is None or frame.exchange >= 0]
 
-    def posted(self, frames: Sequence[Frame], unit: Sequence[Frame]) -> Sequence[Frame]:
+    def posted(self, frames: Sequence[m.Frame], unit: Sequence[m.Frame]) -> Sequence[m.Frame]:
         """The frames that a fault made of this unit, with a head in front of each message to the
         server that has none.
         """
-        if frames[0].direction is not C2S or unit[0].exchange is None:
+        if frames[0].direction is not m.C2S or unit[0].exchange is None:
             return frames
         for frame in unit:
             self.learn(frame)
-        came_before = unit[0].direction is C2S and not isinstance(unit[0].fact, HttpRequest)
+        came_before = unit[0].direction is m.C2S and not isinstance(unit[0].fact, m.HttpRequest)
         return list(self._posted(frames, {unit[0].exchange} if came_before else set()))
 
-    def _posted(self, frames: Iterable[Frame], headed: set[int]) -> Iterator[Frame]:
+    def _posted(self, frames: Iterable[m.Frame], headed: set[int]) -> Iterator[m.Frame]:
         for frame in frames:
             number = frame.exchange
             assert number is not None
-            if isinstance(frame.fact, HttpRequest):
+            if isinstance(frame.fact, m.HttpRequest):
                 headed.add(number)
             if frame.fact is None and number not in headed:
                 yield from self._post(frame.raw)
@@ -72,21 +63,21 @@ class ExtraPosts:
                 headed.discard(number)  # a POST has room for one message
             yield frame
 
-    def _post(self, raw: bytes) -> Iterator[Frame]:
+    def _post(self, raw: bytes) -> Iterator[m.Frame]:
         if self.head is None:
             return
         self.newest -= 1
-        head = HttpRequest("POST", self.head.target, list(_fields(self.head, raw)))
-        yield Frame(C2S, fact=head, exchange=self.newest)
-        yield Frame(C2S, raw, exchange=self.newest)
+        head = m.HttpRequest("POST", self.head.target, list(_fields(self.head, raw)))
+        yield m.Frame(m.C2S, fact=head, exchange=self.newest)
+        yield m.Frame(m.C2S, raw, exchange=self.newest)
 
 
-def _fields(head: HttpRequest, raw: bytes) -> Iterator[tuple[str, str]]:
+def _fields(head: m.HttpRequest, raw: bytes) -> Iterator[tuple[str, str]]:
     """The header fields of a POST of this message. From 2026-07-28 on, two repeat its method and
     name.
     """
-    message = Frame(C2S, raw).content
-    asked = message if isinstance(message, Request | Notification) else None
+    message = m.Frame(m.C2S, raw).content
+    asked = message if isinstance(message, m.Request | m.Notification) else None
     for name, value in head.headers:
         lower = name.lower()
         if lower in _COUNTED:
@@ -94,6 +85,8 @@ def _fields(head: HttpRequest, raw: bytes) -> Iterator[tuple[str, str]]:
         if lower == "mcp-method":
             value = asked.method if asked is not None else value
         elif lower == "mcp-name":
-            named = [decode(member(asked.params, n) or b"null") for n in _NAMES] if asked else []
+            named = (
+                [m.decode(m.member(asked.params, n) or b"null") for n in _NAMES] if asked else []
+            )
             value = next((one for one in named if isinstance(one, str)), value)
         yield name, value

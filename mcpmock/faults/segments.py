@@ -13,19 +13,8 @@ from enum import Flag, auto
 
 import attrs
 
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.http_reply import EVENT_STREAM
-from mcpmock.protocol.messages import (
-    C2S,
-    ExchangeEnd,
-    Frame,
-    HttpRequest,
-    HttpResponse,
-    Notification,
-    Request,
-    Response,
-    SseMeta,
-    StreamEnd,
-)
 
 
 class On(Flag):
@@ -58,7 +47,7 @@ class On(Flag):
 class Unit:
     """`on` says what it is; None if no fault can act on it."""
 
-    frames: Sequence[Frame]
+    frames: Sequence[m.Frame]
     on: On | None = None
     late: bool = False
     """Whether its head came in an earlier batch and was held."""
@@ -71,10 +60,10 @@ class UnitSplitter:
     watched: dict[int, bool] = attrs.field(factory=dict)
     """The exchanges whose response in JSON comes in one unit; True if the head of an event stream
     comes with its first event as well."""
-    _heads: dict[int, list[Frame]] = attrs.field(factory=dict)
+    _heads: dict[int, list[m.Frame]] = attrs.field(factory=dict)
 
-    def feed(self, frames: Sequence[Frame]) -> Iterator[Unit]:
-        before: list[Frame] = []
+    def feed(self, frames: Sequence[m.Frame]) -> Iterator[Unit]:
+        before: list[m.Frame] = []
         waited = set(self._heads)
         for frame in frames:
             fact, number = frame.fact, frame.exchange
@@ -86,11 +75,11 @@ class UnitSplitter:
                 late = bool(heads) and number in waited
                 yield Unit([*heads, *before, frame], message_kind(frame.content), late)
                 before = []
-            elif isinstance(fact, SseMeta) or (isinstance(fact, HttpRequest) and fact.has_body):
+            elif isinstance(fact, m.SseMeta) or (isinstance(fact, m.HttpRequest) and fact.has_body):
                 before = [frame]
-            elif isinstance(fact, HttpRequest):
+            elif isinstance(fact, m.HttpRequest):
                 yield Unit([frame], On.EXCHANGE)
-            elif isinstance(fact, HttpResponse) and self._waits(fact, number):
+            elif isinstance(fact, m.HttpResponse) and self._waits(fact, number):
                 assert number is not None
                 self._heads[number] = [frame]
             else:
@@ -103,7 +92,7 @@ class UnitSplitter:
         self.watched.pop(number, None)
         self._heads.pop(number, None)
 
-    def _alone(self, frames: list[Frame]) -> Iterator[Unit]:
+    def _alone(self, frames: list[m.Frame]) -> Iterator[Unit]:
         """A head or a meta without its message; behind a held head it is held as well."""
         held = self._heads.get(frames[0].exchange or 0)
         if held is not None:
@@ -111,13 +100,13 @@ class UnitSplitter:
         else:
             yield Unit(frames)
 
-    def _other(self, frame: Frame) -> Iterator[Unit]:
+    def _other(self, frame: m.Frame) -> Iterator[Unit]:
         heads = None if frame.exchange is None else self._heads.pop(frame.exchange, None)
         if heads is not None:
             yield Unit(heads)
         yield Unit([frame], _end_of(frame))
 
-    def _waits(self, head: HttpResponse, number: int | None) -> bool:
+    def _waits(self, head: m.HttpResponse, number: int | None) -> bool:
         streams = None if number is None else self.watched.get(number)
         is_stream = head.media_type == EVENT_STREAM
         return streams is not None and bool(head.media_type) and (streams or not is_stream)
@@ -125,20 +114,20 @@ class UnitSplitter:
 
 def message_kind(message: object) -> On:
     match message:
-        case Request():
+        case m.Request():
             return On.REQUEST
-        case Response():
+        case m.Response():
             return On.RESPONSE
-        case Notification():
+        case m.Notification():
             return On.NOTIFICATION
         case _:
             return On.OTHER
 
 
-def _end_of(frame: Frame) -> On | None:
+def _end_of(frame: m.Frame) -> On | None:
     """The end that a frame is, if it is one."""
-    if isinstance(frame.fact, StreamEnd):
-        return On.END if frame.direction is C2S else On.CLOSE
-    if isinstance(frame.fact, ExchangeEnd):
-        return On.LEFT if frame.direction is C2S else On.CLOSE
+    if isinstance(frame.fact, m.StreamEnd):
+        return On.END if frame.direction is m.C2S else On.CLOSE
+    if isinstance(frame.fact, m.ExchangeEnd):
+        return On.LEFT if frame.direction is m.C2S else On.CLOSE
     return None

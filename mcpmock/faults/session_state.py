@@ -10,22 +10,13 @@ from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 import attrs
 
 from mcpmock.pipeline.stage import Action, Send
-from mcpmock.protocol.messages import (
-    S2C,
-    Direction,
-    ExchangeEnd,
-    Frame,
-    HttpRequest,
-    HttpResponse,
-    ProcessExit,
-    StreamEnd,
-)
+from mcpmock.protocol import messages as m
 
 from .delay_queue import DelayQueue
 from .match import Subject
 from .segments import Unit
 
-_ENDS = StreamEnd | ProcessExit | ExchangeEnd
+_ENDS = m.StreamEnd | m.ProcessExit | m.ExchangeEnd
 
 
 @attrs.define
@@ -40,25 +31,25 @@ class MutedExchanges:
     def __bool__(self) -> bool:
         return bool(self.consumed or self.muted)
 
-    def covers(self, direction: Direction, number: int, *, ended: bool) -> bool:
+    def covers(self, direction: m.Direction, number: int, *, ended: bool) -> bool:
         """True if the frame must be withheld because its exchange is muted, which it may end."""
-        covered = number in (self.muted if direction is S2C else self.consumed)
+        covered = number in (self.muted if direction is m.S2C else self.consumed)
         if ended:
             self.muted.discard(number)
             self.consumed.discard(number)
         return covered
 
-    def note_sent(self, unit: Unit, sent: Iterable[Frame]) -> None:
+    def note_sent(self, unit: Unit, sent: Iterable[m.Frame]) -> None:
         """Learns from what was sent in place of a unit, either way."""
         first, sent = unit.frames[0], list(sent)
         number = first.exchange
-        if number is None or type(unit.frames[-1].fact) is ExchangeEnd:
+        if number is None or type(unit.frames[-1].fact) is m.ExchangeEnd:
             return  # behind an end nothing comes anyway
         kinds = {type(frame.fact) for frame in sent if frame.exchange == number}
-        back = {type(f.fact) for f in sent if f.exchange == number and f.direction is S2C}
-        consumed = isinstance(first.fact, HttpRequest) and HttpRequest not in kinds
-        ended = ExchangeEnd in back
-        headless = isinstance(first.fact, HttpResponse) and HttpResponse not in kinds
+        back = {type(f.fact) for f in sent if f.exchange == number and f.direction is m.S2C}
+        consumed = isinstance(first.fact, m.HttpRequest) and m.HttpRequest not in kinds
+        ended = m.ExchangeEnd in back
+        headless = isinstance(first.fact, m.HttpResponse) and m.HttpResponse not in kinds
         if consumed and not ended:  # an exchange that was answered is over
             self.consumed.add(number)
         if headless or (ended and not consumed):
@@ -71,7 +62,7 @@ class SessionState:
 
     queue: DelayQueue = attrs.field(factory=DelayQueue)
     exchanges: MutedExchanges = attrs.field(factory=MutedExchanges)
-    unread_until: dict[Direction, float] = attrs.field(factory=dict)
+    unread_until: dict[m.Direction, float] = attrs.field(factory=dict)
     stream: int | None = None
     open_until: float | None = None
     """The session does not end before."""
@@ -81,7 +72,7 @@ class SessionState:
         """Whether anything that was done may concern what comes next."""
         return bool(self.queue or self.exchanges or self._lost_ways)
 
-    def stop_reading(self, direction: Direction, until: float) -> None:
+    def stop_reading(self, direction: m.Direction, until: float) -> None:
         """Nothing more of what goes this way is read until then."""
         self.unread_until[direction] = until
 
@@ -89,18 +80,18 @@ class SessionState:
         """The session does not end before."""
         self.open_until = until
 
-    def lose_rest(self, unit: Sequence[Frame]) -> None:
+    def lose_rest(self, unit: Sequence[m.Frame]) -> None:
         """All that goes the way of this unit (over HTTP on its exchange) is lost from now on."""
         self._lost_ways.add(way_of(unit))
 
-    def is_lost(self, unit: Sequence[Frame], *, ended: bool) -> bool:
+    def is_lost(self, unit: Sequence[m.Frame], *, ended: bool) -> bool:
         """Whether this unit goes a way on which everything is lost; with the end of its exchange
         the way is forgotten.
         """
         way = way_of(unit)
         lost = way in self._lost_ways
         if ended:  # the client's end may follow the server's; nothing follows that
-            self._lost_ways -= {way, (S2C, unit[0].exchange)}
+            self._lost_ways -= {way, (m.S2C, unit[0].exchange)}
         return lost
 
     def mute(self, exchange: int | None) -> None:
@@ -132,7 +123,7 @@ class SessionState:
             lines.append(way_of(frames))
         yield from self.queue.send(frames, due, now, lines, barrier=blocks)
 
-    def pass_on(self, frames: Sequence[Frame], subject: Subject, now: float) -> Iterable[Action]:
+    def pass_on(self, frames: Sequence[m.Frame], subject: Subject, now: float) -> Iterable[Action]:
         """Frames that no fault is for, behind what they must not overtake."""
         return self.queue.send(frames, now, now, lines_of(frames, subject, self.stream))
 
@@ -146,12 +137,12 @@ class Effect:
     change: Callable[[SessionState, float], Iterable[Action] | None]
 
 
-def lines_of(frames: Sequence[Frame], subject: Subject, stream: int | None) -> Iterator[Hashable]:
+def lines_of(frames: Sequence[m.Frame], subject: Subject, stream: int | None) -> Iterator[Hashable]:
     """What this must not overtake: what belongs to the same call, or to the same exchange; and an
     end nothing at all that goes its way.
     """
     frame = frames[-1]
-    is_beside = stream is not None and frame.direction is S2C and frame.exchange != stream
+    is_beside = stream is not None and frame.direction is m.S2C and frame.exchange != stream
     if subject.call is not None and not is_beside:  # beside the event stream is no answer
         yield (frame.direction, subject.call.direction, subject.call.request.id)
     in_exchange = frame.exchange is not None and frame.exchange != stream
@@ -161,5 +152,5 @@ def lines_of(frames: Sequence[Frame], subject: Subject, stream: int | None) -> I
         yield ("end", *way_of(frames))
 
 
-def way_of(frames: Sequence[Frame]) -> tuple[Hashable, ...]:
+def way_of(frames: Sequence[m.Frame]) -> tuple[Hashable, ...]:
     return (frames[-1].direction, frames[-1].exchange)

@@ -13,16 +13,8 @@ from typing import Any
 
 import attrs
 
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import Attribution, PendingCall
-from mcpmock.protocol.messages import (
-    C2S,
-    Direction,
-    Message,
-    Notification,
-    Request,
-    Response,
-    decode,
-)
 from mcpmock.protocol.methods import LATEST
 from mcpmock.protocol.raw_json import members
 
@@ -36,8 +28,8 @@ Object = dict[str, Any]
 class CheckedMessage:
     """One message; each member of a batch is one."""
 
-    direction: Direction
-    message: Message
+    direction: m.Direction
+    message: m.Message
     raw: bytes
     attribution: Attribution
     revision: str | None
@@ -67,7 +59,7 @@ class CheckedMessage:
     def params(self) -> Object:
         """The params of a request or a notification; empty if they are not an object."""
         match self.message:
-            case Request(params=raw) | Notification(params=raw) if raw is not None:
+            case m.Request(params=raw) | m.Notification(params=raw) if raw is not None:
                 return object_in(raw)
             case _:
                 return {}
@@ -79,13 +71,13 @@ class CheckedMessage:
     @cached_property
     def result(self) -> Object | None:
         """The result of a response, if it has one; empty if it is not an object."""
-        raw = self.message.result if isinstance(self.message, Response) else None
+        raw = self.message.result if isinstance(self.message, m.Response) else None
         return None if raw is None else object_in(raw)
 
     @cached_property
     def error(self) -> Object | None:
         """The error of a response, if it has one."""
-        raw = self.message.error if isinstance(self.message, Response) else None
+        raw = self.message.error if isinstance(self.message, m.Response) else None
         return None if raw is None else object_in(raw)
 
     @cached_property
@@ -111,7 +103,7 @@ class CheckedMessage:
 
     @property
     def from_client(self) -> bool:
-        return self.direction is C2S
+        return self.direction is m.C2S
 
 
 class Phase(Enum):
@@ -184,9 +176,9 @@ def object_in(raw: bytes) -> Object:
     """The object in a JSON text, else an empty one. A member that is nested too deep is None: the
     others are still there.
     """
-    value = decode(raw)
+    value = m.decode(raw)
     if value is None and (found := members(raw)):
-        return {name: decode(raw[span.start : span.end]) for name, span in found.items()}
+        return {name: m.decode(raw[span.start : span.end]) for name, span in found.items()}
     return as_object(value)
 
 

@@ -12,22 +12,8 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED
-from mcpmock.protocol.messages import (
-    C2S,
-    ExchangeEnd,
-    Fragment,
-    Frame,
-    HttpBody,
-    HttpRequest,
-    HttpResponse,
-    Opaque,
-    Response,
-    SseMeta,
-    member,
-    parse,
-    parse_items,
-)
 from mcpmock.protocol.methods import FIRST
 from mcpmock.protocol.raw_json import items
 
@@ -71,10 +57,10 @@ class ConversationChecker:
         """Note that part of the session was not seen."""
         self.state.incomplete = True
 
-    def check(self, frame: Frame, number: int) -> list[Violation]:
+    def check(self, frame: m.Frame, number: int) -> list[Violation]:
         """The violations in this frame; each carries its `number`."""
         self._judge.number = number
-        if isinstance(frame.fact, Fragment):
+        if isinstance(frame.fact, m.Fragment):
             whole = self._incomplete.add_piece(frame)
             self.state.incomplete |= self._incomplete.lost
             return [] if whole is None else self.check(whole, number)
@@ -83,27 +69,27 @@ class ConversationChecker:
             return list(self._check_fact(frame, exchange))
         return [] if frame.fact is not None else list(self._check_messages(frame, None))
 
-    def _check_fact(self, frame: Frame, exchange: CheckedExchange) -> Iterator[Violation]:
+    def _check_fact(self, frame: m.Frame, exchange: CheckedExchange) -> Iterator[Violation]:
         match frame.fact:
-            case HttpRequest() | HttpResponse():
+            case m.HttpRequest() | m.HttpResponse():
                 yield from self._check_head(frame, exchange)
-            case SseMeta():
+            case m.SseMeta():
                 if self._streamable:
                     yield from self._violations(http_streams.check_event_id(exchange), exchange)
-            case HttpBody() if frame.direction is not C2S and self._is_mcp(exchange):
+            case m.HttpBody() if frame.direction is not m.C2S and self._is_mcp(exchange):
                 if self._streamable:
                     yield from self._violations(
                         http_heads.check_body(exchange, frame.raw), exchange
                     )
-            case ExchangeEnd(how) if frame.direction is not C2S:
+            case m.ExchangeEnd(how) if frame.direction is not m.C2S:
                 if self._streamable:
                     yield from self._violations(
                         http_streams.check_stream_end(exchange, how), exchange
                     )
                 self._end_exchange(exchange)
-            case ExchangeEnd():
+            case m.ExchangeEnd():
                 self._end_exchange(exchange)
-            case None if frame.direction is C2S:
+            case None if frame.direction is m.C2S:
                 yield from self._check_request_body(frame, exchange)
             case None:
                 yield from self._check_response_message(frame, exchange)
@@ -123,13 +109,13 @@ class ConversationChecker:
     def _is_mcp(self, exchange: CheckedExchange) -> bool:
         """Whether the exchange belongs to MCP: other paths of the server may serve anything."""
         if exchange.posted is not None:
-            return any(not isinstance(one, Opaque) for one in exchange.posted)
+            return any(not isinstance(one, m.Opaque) for one in exchange.posted)
         path = "" if exchange.head is None else exchange.head.path
         return exchange.method != "POST" and path in self.state.server.paths
 
-    def _check_head(self, frame: Frame, exchange: CheckedExchange) -> Iterator[Violation]:
+    def _check_head(self, frame: m.Frame, exchange: CheckedExchange) -> Iterator[Violation]:
         """Check a head; the head of a POST waits for its body, which names the revision."""
-        if isinstance(frame.fact, HttpRequest):
+        if isinstance(frame.fact, m.HttpRequest):
             if exchange.method != "POST":
                 exchange.revision = revision_named(self.state, exchange)
                 yield from self._check_request_head(exchange)
@@ -149,14 +135,14 @@ class ConversationChecker:
         if self._streamable and self._is_mcp(exchange):
             yield from self._violations(self._heads.check_response(exchange, self.state), exchange)
 
-    def _check_request_body(self, frame: Frame, exchange: CheckedExchange) -> Iterator[Violation]:
+    def _check_request_body(self, frame: m.Frame, exchange: CheckedExchange) -> Iterator[Violation]:
         """Check the messages in the body of a POST, and its heads."""
-        posted = parse_items(frame.raw)
+        posted = m.parse_items(frame.raw)
         exchange.posted = posted
         if self._is_mcp(exchange) and exchange.head is not None:
             if len(self.state.server.paths) < MAX_REMEMBERED:
                 self.state.server.paths.add(exchange.head.path)
-            exchange.revision = revision_of(self.state, C2S, posted[0], exchange)
+            exchange.revision = revision_of(self.state, m.C2S, posted[0], exchange)
             exchange.open = [request.id for request in exchange.requests]
             yield from self._check_request_head(exchange)
             yield from self._check_messages(frame, exchange)
@@ -165,7 +151,7 @@ class ConversationChecker:
         exchange.posted = [slim_request(item) for item in posted]
 
     def _check_response_message(
-        self, frame: Frame, exchange: CheckedExchange
+        self, frame: m.Frame, exchange: CheckedExchange
     ) -> Iterator[Violation]:
         """Check a message in the body of a response."""
         if not self._streamable:
@@ -177,8 +163,10 @@ class ConversationChecker:
         event = None if exchange.event is None else exchange.event.event
         if event not in (None, "", "message") or exchange.repeated or not frame.raw.strip():
             return
-        message = parse(frame.raw) if exchange.status >= 400 or not self._is_mcp(exchange) else None
-        if isinstance(message, Opaque) or (message and member(frame.raw, "jsonrpc") is None):
+        message = (
+            m.parse(frame.raw) if exchange.status >= 400 or not self._is_mcp(exchange) else None
+        )
+        if isinstance(message, m.Opaque) or (message and m.member(frame.raw, "jsonrpc") is None):
             return
         yield from self._check_messages(frame, exchange)
 
@@ -188,12 +176,12 @@ class ConversationChecker:
         self._incomplete.forget(exchange.number)
 
     def _check_messages(
-        self, frame: Frame, exchange: CheckedExchange | None
+        self, frame: m.Frame, exchange: CheckedExchange | None
     ) -> Iterator[Violation]:
         batch = (items(frame.raw) or []) if frame.raw[:1] != b"{" else []
         for raw in batch or [frame.raw]:
             checked, violations = self._checker.check(
-                frame.direction, raw, parse(raw), exchange, len(batch)
+                frame.direction, raw, m.parse(raw), exchange, len(batch)
             )
             yield from violations
             self._note_on_exchange(checked)
@@ -201,7 +189,7 @@ class ConversationChecker:
     def _note_on_exchange(self, checked: CheckedMessage) -> None:
         """Note on the exchanges which requests were answered or cancelled."""
         message, call = checked.message, checked.attribution.call
-        if isinstance(message, Response) and checked.exchange is not None:
+        if isinstance(message, m.Response) and checked.exchange is not None:
             if message.id is not None:
                 checked.exchange.mark_answered(message.id)
             elif message.error is not None:

@@ -8,18 +8,8 @@ from collections import OrderedDict
 
 import attrs
 
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.http_reply import EVENT_STREAM
-from mcpmock.protocol.messages import (
-    C2S,
-    ExchangeEnd,
-    Frame,
-    HttpRequest,
-    HttpResponse,
-    Message,
-    Request,
-    SseMeta,
-    same_id,
-)
 from mcpmock.protocol.transport_facts import (
     LAST_EVENT_ID_HEADER,
     PROTOCOL_VERSION_HEADER,
@@ -37,9 +27,9 @@ class CheckedExchange:
     """One exchange."""
 
     number: int
-    head: HttpRequest | None = None
-    response: HttpResponse | None = None
-    posted: list[Message] | None = None
+    head: m.HttpRequest | None = None
+    response: m.HttpResponse | None = None
+    posted: list[m.Message] | None = None
     """The messages in the request body; None until it arrived."""
     revision: str | None = None
     """The revision of the posted messages."""
@@ -47,7 +37,7 @@ class CheckedExchange:
     """The ids of the posted requests without a response."""
     resumes: int | None = None
     """The number of the exchange whose stream it resumes, according to `Last-Event-ID`."""
-    event: SseMeta | None = None
+    event: m.SseMeta | None = None
     """The fields of the event whose data comes next."""
     event_ids: bool = False
     """One of its events had an id."""
@@ -72,8 +62,8 @@ class CheckedExchange:
         return self.response is not None and self.response.media_type == EVENT_STREAM
 
     @property
-    def requests(self) -> list[Request]:
-        return [one for one in self.posted or () if isinstance(one, Request)]
+    def requests(self) -> list[m.Request]:
+        return [one for one in self.posted or () if isinstance(one, m.Request)]
 
     @property
     def session(self) -> str | None:
@@ -89,10 +79,10 @@ class CheckedExchange:
 
     def has_request(self, id_: bytes) -> bool:
         """Whether a request with this id was posted in this exchange."""
-        return any(same_id(request.id, id_) for request in self.requests)
+        return any(m.same_id(request.id, id_) for request in self.requests)
 
     def mark_answered(self, id_: bytes) -> None:
-        self.open = [one for one in self.open if not same_id(one, id_)]
+        self.open = [one for one in self.open if not m.same_id(one, id_)]
 
 
 @attrs.define
@@ -103,7 +93,7 @@ class OpenExchanges:
     _events: OrderedDict[str, int] = attrs.field(factory=OrderedDict)
     """By event id, the number of the exchange in which its stream began."""
 
-    def take(self, frame: Frame) -> CheckedExchange:
+    def take(self, frame: m.Frame) -> CheckedExchange:
         """The exchange of this frame, updated with its head or its event."""
         number = frame.exchange or 0
         exchange = self._running.get(number)
@@ -111,14 +101,14 @@ class OpenExchanges:
             exchange = self._running[number] = CheckedExchange(number, owner=number)
             drop_oldest(self._running, MAX_REMEMBERED)
         match frame.fact:
-            case HttpRequest() as head:
+            case m.HttpRequest() as head:
                 exchange.head = head
                 exchange.resumes = self._events.get(head.header(LAST_EVENT_ID_HEADER) or "")
-            case HttpResponse() as response:
+            case m.HttpResponse() as response:
                 exchange.response = response
-            case SseMeta() as event:
+            case m.SseMeta() as event:
                 self._take_event(exchange, event)
-            case ExchangeEnd() if not (frame.direction is C2S and exchange.head is None):
+            case m.ExchangeEnd() if not (frame.direction is m.C2S and exchange.head is None):
                 self._running.pop(number, None)
             case _:
                 pass
@@ -132,7 +122,7 @@ class OpenExchanges:
         """Forget the event whose data arrived."""
         exchange.event, exchange.repeated, exchange.owner = None, False, exchange.number
 
-    def _take_event(self, exchange: CheckedExchange, event: SseMeta) -> None:
+    def _take_event(self, exchange: CheckedExchange, event: m.SseMeta) -> None:
         exchange.event = event
         if not event.id or len(event.id) > MAX_REMEMBERED:
             return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mcpmock.protocol.messages import Notification, Opaque, Request, Response, decode, member
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.methods import ROWS, MessageKind
 
 from .context import CheckedMessage, short
@@ -16,7 +16,7 @@ _REQUESTS = {row.name for row in ROWS if row.kind is MessageKind.REQUEST}
 def check_message(checked: CheckedMessage) -> Iterator[Breach]:
     """Yield the breaches in the shape of a message."""
     message = checked.message
-    if isinstance(message, Opaque):
+    if isinstance(message, m.Opaque):
         if checked.exchange is None:
             quoted = f": {short(checked.raw)}" if checked.raw.strip() else ": a blank line"
             yield Breach("not-a-message", f"not JSON-RPC{quoted}")
@@ -25,20 +25,20 @@ def check_message(checked: CheckedMessage) -> Iterator[Breach]:
         return
     if (
         not _begins_as_usual(checked.raw)
-        and decode(member(checked.raw, "jsonrpc") or b"null") != "2.0"
+        and m.decode(m.member(checked.raw, "jsonrpc") or b"null") != "2.0"
     ):
         yield Breach("json-rpc", 'no "jsonrpc":"2.0"')
     if checked.batch:
         yield from _check_batch(checked)
     match message:
-        case Request():
+        case m.Request():
             yield from _check_request(message)
-        case Notification(method, params):
+        case m.Notification(method, params):
             if params is not None and params[:1] != b"{":
                 yield _no_object(params, "params")
             if method in _REQUESTS:
                 yield Breach("request-id", f"{method} without an id")
-        case Response():
+        case m.Response():
             yield from _check_response(checked, message)
 
 
@@ -50,11 +50,11 @@ def _begins_as_usual(raw: bytes) -> bool:
 
 def _check_batch(checked: CheckedMessage) -> Iterator[Breach]:
     yield Breach("batch", f"{checked.method or 'a message'} in a batch of {checked.batch}")
-    if checked.method == "initialize" and isinstance(checked.message, Request):
+    if checked.method == "initialize" and isinstance(checked.message, m.Request):
         yield Breach("initialize-in-batch", f"initialize in a batch of {checked.batch}")
 
 
-def _check_request(request: Request) -> Iterator[Breach]:
+def _check_request(request: m.Request) -> Iterator[Breach]:
     if request.params is not None and request.params[:1] != b"{":
         yield _no_object(request.params, "params")
     if request.id == b"null":
@@ -65,7 +65,7 @@ def _check_request(request: Request) -> Iterator[Breach]:
         yield Breach("notification-id", f"{short(request.method)} with the id {short(request.id)}")
 
 
-def _check_response(checked: CheckedMessage, response: Response) -> Iterator[Breach]:
+def _check_response(checked: CheckedMessage, response: m.Response) -> Iterator[Breach]:
     if response.result is not None:
         if response.result[:1] != b"{":
             yield _no_object(response.result, "result")
@@ -89,7 +89,7 @@ def is_string_or_integer(raw: bytes) -> bool:
     """Whether an id or a token has an allowed type. `1.0` is allowed: many peers treat it as 1."""
     if raw.isdigit():
         return True
-    value = decode(raw)
+    value = m.decode(raw)
     if isinstance(value, bool):
         return False
     return isinstance(value, str | int) or (isinstance(value, float) and value.is_integer())

@@ -7,8 +7,8 @@ on with `initialize`. None stands for an unknown revision.
 
 from __future__ import annotations
 
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import PendingCall
-from mcpmock.protocol.messages import C2S, Direction, Message, Request, Response, member
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
 from mcpmock.protocol.revisions import VERSION_PATH, initialized_version
 
@@ -23,11 +23,11 @@ _LEGACY = REVISIONS[:-1]
 
 
 def revision_of(
-    state: State, direction: Direction, message: Message, exchange: CheckedExchange | None
+    state: State, direction: m.Direction, message: m.Message, exchange: CheckedExchange | None
 ) -> str | None:
     """The revision of a request, or of a message that belongs to no request."""
-    request = message if isinstance(message, Request) else None
-    if direction is C2S and request and member(request.params, *VERSION_PATH) is not None:
+    request = message if isinstance(message, m.Request) else None
+    if direction is m.C2S and request and m.member(request.params, *VERSION_PATH) is not None:
         return LATEST
     if state.phase is not Phase.NEW:
         return _settled(state)
@@ -40,12 +40,12 @@ def revision_of(
 
 
 def revision_of_call(
-    state: State, message: Message, call: PendingCall, requested: str | None
+    state: State, message: m.Message, call: PendingCall, requested: str | None
 ) -> str | None:
     """The revision of a message that belongs to a call: that of the request (`requested`), but the
     result of `initialize` names its own.
     """
-    if call.request.method == INITIALIZE and isinstance(message, Response):
+    if call.request.method == INITIALIZE and isinstance(message, m.Response):
         agreed = initialized_version(message.result)
         if agreed is not None:
             return agreed if agreed in REVISIONS else None

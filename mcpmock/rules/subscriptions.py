@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 import attrs
 
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import Correlation, PendingCall
-from mcpmock.protocol.messages import C2S, Notification, Request, Response, encode, member
 
 from .context import PREFIX, CheckedMessage, Object, as_object, short
 from .exchange import MAX_REMEMBERED
@@ -49,14 +49,14 @@ class Subscriptions:
         """
         call = checked.attribution.call
         match checked.message:
-            case Request(method=method) if method == LISTEN and call is not None:
+            case m.Request(method=method) if method == LISTEN and call is not None:
                 self._listens[call.index] = Subscription(
                     as_object(checked.params.get("notifications"))
                 )
                 drop_oldest(self._listens, MAX_REMEMBERED)
-            case Response() if call is not None:
+            case m.Response() if call is not None:
                 self._listens.pop(call.index, None)
-            case Notification(method=method) if not checked.from_client:
+            case m.Notification(method=method) if not checked.from_client:
                 if method == _LOG:
                     yield from self._check_log(checked, calls)
                 elif method in _KINDS or method == _ACKNOWLEDGED:
@@ -71,7 +71,7 @@ class Subscriptions:
             return
         listen = None if call is None else self._listens.get(call.index)
         if listen is None or not checked.on_own_stream:
-            text = f"{method}: no open listen has the id {short(encode(tag))}"
+            text = f"{method}: no open listen has the id {short(m.encode(tag))}"
             yield Breach("subscription-unknown", text)
         elif method == _ACKNOWLEDGED:
             listen.acknowledged = True
@@ -85,7 +85,7 @@ class Subscriptions:
 
     def _check_log(self, checked: CheckedMessage, calls: Correlation) -> Iterator[Breach]:
         """On stdio a log message does not name its request: any open one may have set the level."""
-        calls_in_question = calls.open_calls(C2S)
+        calls_in_question = calls.open_calls(m.C2S)
         if checked.exchange is not None and checked.exchange.posted is not None:
             calls_in_question = [
                 call for call in calls_in_question if checked.exchange.has_request(call.request.id)
@@ -99,4 +99,4 @@ class Subscriptions:
 
 
 def _has_level(call: PendingCall) -> bool:
-    return member(call.request.params, "_meta", _LEVEL) is not None
+    return m.member(call.request.params, "_meta", _LEVEL) is not None

@@ -18,20 +18,8 @@ from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette, Event, Take
 from mcpmock.playback.plan.flatten_http import bare
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED, Correlation, id_space
-from mcpmock.protocol.messages import (
-    C2S,
-    Frame,
-    HttpResponse,
-    Message,
-    Notification,
-    Opaque,
-    ProcessExit,
-    Request,
-    Response,
-    StreamEnd,
-    parse_items,
-)
 
 from .message import DiffMessage, SingleMessage, join_pages
 from .severity import EventLocation
@@ -43,7 +31,7 @@ _FIRST_SIGNAL_STATUS = 128
 Count = Callable[[int], None]
 """Progress callback: how many more events were read."""
 _EVENTS_PER_COUNT = 1000
-_SUBSTITUTE_METHODS: dict[type, str] = {Opaque: "output", Response: "response"}
+_SUBSTITUTE_METHODS: dict[type, str] = {m.Opaque: "output", m.Response: "response"}
 """The methods, in reports and in rules, of output that is not a message, and of a response to an
 unknown request.
 """
@@ -111,7 +99,7 @@ def _statuses(take: Take) -> Iterator[tuple[int, str, int, int]]:
             verbs[event.x] = str(event.http.get("method", ""))
             continue
         frame = event.frame
-        if frame is not None and isinstance(frame.fact, HttpResponse) and event.x in verbs:
+        if frame is not None and isinstance(frame.fact, m.HttpResponse) and event.x in verbs:
             yield event.s, verbs[event.x], event.x, frame.fact.status
 
 
@@ -145,10 +133,10 @@ class _Reader:
         self.conversation.calls = join_pages(self.conversation.calls)
         return self.conversation
 
-    def _read_fact(self, event: Event, frame: Frame) -> None:
-        if isinstance(frame.fact, StreamEnd) and frame.direction is C2S:
+    def _read_fact(self, event: Event, frame: m.Frame) -> None:
+        if isinstance(frame.fact, m.StreamEnd) and frame.direction is m.C2S:
             self._left = True
-        elif isinstance(frame.fact, ProcessExit) and not self._left:
+        elif isinstance(frame.fact, m.ProcessExit) and not self._left:
             code, signal = frame.fact.code, frame.fact.signal
             if signal is not None and signal not in _KILL_SIGNALS:
                 self.conversation.failure = f"signal {signal}"
@@ -158,7 +146,9 @@ class _Reader:
                 return
             self.conversation.failed_at = self._where(event)
 
-    def _read_message(self, event: Event, frame: Frame, message: SingleMessage, raw: bytes) -> None:
+    def _read_message(
+        self, event: Event, frame: m.Frame, message: SingleMessage, raw: bytes
+    ) -> None:
         calls = self._sessions[id_space(event.s, event.x)]
         note = calls.note(frame.direction, message, len(self._requests), event.x)
         one = DiffMessage(
@@ -170,16 +160,16 @@ class _Reader:
             method=note.method or _SUBSTITUTE_METHODS.get(type(message), "(empty)"),
             exchange=event.x,
         )
-        if isinstance(message, Opaque):
+        if isinstance(message, m.Opaque):
             self.conversation.noise.append(one)
             return
-        if isinstance(message, Request):
+        if isinstance(message, m.Request):
             self._requests.append(one)
-            if frame.direction is C2S:
+            if frame.direction is m.C2S:
                 self.conversation.calls.append(one)
                 return
         named = None if note.call is None else self._requests[note.call.index]
-        if isinstance(message, Response) and named is not None:
+        if isinstance(message, m.Response) and named is not None:
             one.sure = True
             named.answers.append(one)
             return
@@ -188,10 +178,10 @@ class _Reader:
         one_stream = event.x is None or self.conversation.transport == "sse"
         call = (
             note.call
-            if frame.direction is C2S
+            if frame.direction is m.C2S
             else calls.related(message, note, event.x, guess=one_stream)
         )
-        if call is None or call.direction is not C2S:
+        if call is None or call.direction is not m.C2S:
             self.conversation.unrelated.append(one)
             return
         one.sure = call is note.call or (call.exchange == event.x is not None)
@@ -201,11 +191,15 @@ class _Reader:
         return EventLocation(self.conversation.number, event.n)
 
 
-def _messages(frame: Frame) -> Iterable[tuple[SingleMessage, bytes]]:
+def _messages(frame: m.Frame) -> Iterable[tuple[SingleMessage, bytes]]:
     """The message, or the members of a batch: a diff ignores the packing."""
     content = frame.content
-    if isinstance(content, (Request, Notification, Response, Opaque)):
+    if isinstance(content, (m.Request, m.Notification, m.Response, m.Opaque)):
         return [(content, frame.raw)]
-    items: Iterable[Message] = parse_items(frame.raw)
-    kept = (item for item in items if isinstance(item, (Request, Notification, Response, Opaque)))
+    items: Iterable[m.Message] = m.parse_items(frame.raw)
+    kept = (
+        item
+        for item in items
+        if isinstance(item, (m.Request, m.Notification, m.Response, m.Opaque))
+    )
     return [(item, b"") for item in kept]

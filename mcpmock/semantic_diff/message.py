@@ -11,14 +11,14 @@ from collections.abc import Iterable
 
 import attrs
 
-from mcpmock.protocol.messages import Direction, Notification, Opaque, Request, Response, encode
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.methods import LISTS, NAMES
 
 from .ignore_rules import Label
 from .normalize import ComparedContent, Document, content_of
 from .severity import EventLocation
 
-SingleMessage = Request | Notification | Response | Opaque
+SingleMessage = m.Request | m.Notification | m.Response | m.Opaque
 
 
 @attrs.define(eq=False)
@@ -28,7 +28,7 @@ class DiffMessage:
     where: EventLocation
     rank: int
     """Its number among all messages of the conversation."""
-    direction: Direction
+    direction: m.Direction
     message: SingleMessage
     raw: bytes
     method: str
@@ -69,7 +69,7 @@ class DiffMessage:
     @property
     def _compared(self) -> ComparedContent:
         if self._content is None:
-            if isinstance(self.message, Opaque):
+            if isinstance(self.message, m.Opaque):
                 text = self.raw.decode("utf-8", "backslashreplace")
                 self._content = ComparedContent({"text": text})
             else:
@@ -116,7 +116,7 @@ def _join(first: DiffMessage, more: DiffMessage) -> None:
     """Adds a page. The members beside the list are those of the last page."""
     name = LISTS[first.method]
     one, other = (call.answers[0].document["result"] for call in (first, more))
-    result = encode({**other, name: [*one[name], *other[name]]})
-    whole = Response(None, result)
+    result = m.encode({**other, name: [*one[name], *other[name]]})
+    whole = m.Response(None, result)
     first.answers = [attrs.evolve(first.answers[0], message=whole, content=None)]
     first.within = [*first.within, *more.within]

@@ -14,8 +14,8 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import attrs
 
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED
-from mcpmock.protocol.messages import C2S, S2C, Notification, Opaque, Request, Response
 
 from .conversations import RecordedConversation
 from .findings import Findings
@@ -116,7 +116,7 @@ class MessageChanges:
             namings = old.conversations.namings if within_one else Namings()
             rule = f"{_family(one)}-changed"
             self.findings.compare_documents(rule, one, other, old.label, namings)
-            if isinstance(one.message, Request):
+            if isinstance(one.message, m.Request):
                 self._compare_answers(one, other, old.label, namings)
 
     def _compare_answers(
@@ -140,8 +140,10 @@ def _placed(
     for message in messages:
         # 2026-07-28 basic/patterns/cancellation: on Streamable HTTP "Closing the SSE response
         # stream is the cancellation signal." Output that is not a message exists on stdio only.
-        cancel = message.method == CANCELLED and message.direction is C2S
-        if conversations.alike or not (cancel or isinstance(message.message, Opaque | Response)):
+        cancel = message.method == CANCELLED and message.direction is m.C2S
+        if conversations.alike or not (
+            cancel or isinstance(message.message, m.Opaque | m.Response)
+        ):
             yield PlacedMessage(message, conversations, call, label)
 
 
@@ -152,8 +154,8 @@ def _may_be_lost(placed: PlacedMessage, lacking: RecordedConversation | None) ->
     if placed.conversations.alike or lacking is None or lacking.transport != "streamable-http":
         return False
     message = placed.message
-    unrelated = message.direction is S2C and not message.sure
-    return unrelated and isinstance(message.message, Notification)
+    unrelated = message.direction is m.S2C and not message.sure
+    return unrelated and isinstance(message.message, m.Notification)
 
 
 def _content(placed: PlacedMessage) -> tuple[Hashable, ...]:
@@ -182,7 +184,7 @@ def _counts_if_abandoned(placed: PlacedMessage) -> bool:
     sends is a matter of timing.
     """
     message = placed.message
-    return message.direction is C2S or not isinstance(message.message, Notification)
+    return message.direction is m.C2S or not isinstance(message.message, m.Notification)
 
 
 def _count_before_answer(call: DiffMessage) -> int:
@@ -223,8 +225,8 @@ def _answer_changes(old: Document, new: Document, measure: Measure) -> Iterator[
 
 def _family(message: DiffMessage) -> str:
     """The first word of the names of its rules."""
-    if message.direction is C2S:
+    if message.direction is m.C2S:
         return "said"
-    if isinstance(message.message, Request):
+    if isinstance(message.message, m.Request):
         return "question"
-    return "notification" if isinstance(message.message, Notification) else "noise"
+    return "notification" if isinstance(message.message, m.Notification) else "noise"

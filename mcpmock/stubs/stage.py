@@ -22,18 +22,7 @@ from mcpmock.playback.player import PlayerNote, Report
 from mcpmock.playback.request_key import MatchSubject
 from mcpmock.playback.variables import Mismatch
 from mcpmock.protocol import edit
-from mcpmock.protocol.messages import (
-    C2S,
-    S2C,
-    Batch,
-    Content,
-    Fragment,
-    Frame,
-    Message,
-    Request,
-    Response,
-    parse,
-)
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.raw_json import elements
 
 from .announcements import LISTEN
@@ -68,18 +57,18 @@ class StubStage(StubServer):
     def held_until(self) -> float | None:
         return max((due for due, *_ in self._due), default=None)
 
-    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
-        if seen[0].direction is S2C:
+    def feed(self, seen: Sequence[m.Frame], now: float) -> Iterable[Action]:
+        if seen[0].direction is m.S2C:
             return [Send([self._with_additions(frame) for frame in seen])] if self._passed else PASS
         self.session.now = now
         return self._receive(seen)
 
-    def answer(self, frame: Frame) -> list[Frame] | None:
+    def answer(self, frame: m.Frame) -> list[m.Frame] | None:
         """Answers list methods, and without a recording what a server answers by itself. The
         entries of the stub are added on the way out.
         """
         request = frame.content
-        if not isinstance(request, Request) or request.method in self._recorded_lists:
+        if not isinstance(request, m.Request) or request.method in self._recorded_lists:
             return None
         listing = LISTS.get(request.method)
         if not self.alone and not (listing and self.script.offers(listing.kind)):
@@ -88,11 +77,11 @@ class StubStage(StubServer):
         try:
             result = self._own_result(call)
         except StubError as error:
-            return [Frame(S2C, edit.error(call.id, error.code, error.message, error.data))]
+            return [m.Frame(m.S2C, edit.error(call.id, error.code, error.message, error.data))]
         if result is None:
             return None
         members = with_revision_members(call.method, result, Speaker(call.revision, self._info))
-        return [Frame(S2C, edit.response(call.id, members))]
+        return [m.Frame(m.S2C, edit.response(call.id, members))]
 
     def near(self, live: MatchSubject) -> list[NearMiss]:
         """The entries that nearly match a request, and why they do not."""
@@ -110,9 +99,9 @@ class StubStage(StubServer):
             for name in dict.fromkeys(names)
         ]
 
-    def _receive(self, seen: Sequence[Frame]) -> Iterator[Action]:
+    def _receive(self, seen: Sequence[m.Frame]) -> Iterator[Action]:
         """Takes the client's frames in order; each is answered before the next is read."""
-        on: list[Frame] = []
+        on: list[m.Frame] = []
         for frame in seen:
             passed = self._receive_frame(frame)
             on += passed
@@ -123,9 +112,9 @@ class StubStage(StubServer):
         yield Send(on)
         yield from self._send()
 
-    def _receive_frame(self, frame: Frame) -> list[Frame]:
+    def _receive_frame(self, frame: m.Frame) -> list[m.Frame]:
         """The part of a frame that passes to the player."""
-        if isinstance(frame.fact, Fragment):
+        if isinstance(frame.fact, m.Fragment):
             whole = self._reassembly.add(frame)
             if whole is None:
                 return []
@@ -133,34 +122,34 @@ class StubStage(StubServer):
                 self.session.outgoing.append(too_long(whole.size).raw)
                 return []
             frame = whole.frame
-        if isinstance(frame.content, Batch):
+        if isinstance(frame.content, m.Batch):
             return self._receive_batch(frame)
         return [] if self.receive(frame.content) else [frame]
 
-    def _receive_batch(self, frame: Frame) -> list[Frame]:
+    def _receive_batch(self, frame: m.Frame) -> list[m.Frame]:
         """A batch with a stubbed call is taken apart: the rest passes message by message."""
         items = [frame.raw[slice(*span)] for span in elements(frame.raw) or []]
         if len(items) > MAX_BATCH_MESSAGES:
             return [frame]  # the player refuses it
-        messages = [parse(item) for item in items]
+        messages = [m.parse(item) for item in items]
         if not self.alone and not any(map(self._is_own, messages)):
             return [frame]
-        frames = [Frame(C2S, item, frame.eol) for item in items]
+        frames = [m.Frame(m.C2S, item, frame.eol) for item in items]
         return [passed for item in frames for passed in self._receive_frame(item)]
 
-    def _is_own(self, message: Message) -> bool:
+    def _is_own(self, message: m.Message) -> bool:
         """Whether a message is for the stub and not for the player."""
-        if isinstance(message, Response):
+        if isinstance(message, m.Response):
             return message.id in self.questions
-        if not isinstance(message, Request):
+        if not isinstance(message, m.Request):
             return False
         return self._find_step(self._call(message), take=False) is not None
 
-    def receive(self, message: Content) -> bool:
+    def receive(self, message: m.Content) -> bool:
         """Take a message of the client; False if it goes to the player, whose answer may get
         entries added.
         """
-        if not isinstance(message, Request):
+        if not isinstance(message, m.Request):
             return super().receive(message)
         call = self._call(message)
         step = self._find_step(call)
@@ -186,10 +175,10 @@ class StubStage(StubServer):
             return True
         return False
 
-    def _with_additions(self, frame: Frame) -> Frame:
+    def _with_additions(self, frame: m.Frame) -> m.Frame:
         """A frame of the player; list and handshake answers get the entries of the stub."""
         message = frame.content
-        if not isinstance(message, Response) or message.id is None:
+        if not isinstance(message, m.Response) or message.id is None:
             return frame
         method, first = self._passed.pop(message.id, ("", False))
         if not method or message.result is None:
@@ -197,7 +186,7 @@ class StubStage(StubServer):
         if method in LISTS and not self.alone:
             self._recorded_lists.add(method)
         raw = self._with_offers(frame.raw, method, first=first)
-        return frame if raw == frame.raw else Frame(S2C, raw, frame.eol, None, frame.exchange)
+        return frame if raw == frame.raw else m.Frame(m.S2C, raw, frame.eol, None, frame.exchange)
 
     @property
     def _info(self) -> dict[str, str] | None:

@@ -9,19 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from mcpmock.cassette.model import Event, Gap
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS
-from mcpmock.protocol.messages import (
-    Frame,
-    HttpRequest,
-    HttpResponse,
-    Message,
-    Notification,
-    Request,
-    Response,
-    SseMeta,
-    decode,
-    member,
-)
 from mcpmock.protocol.raw_json import items
 from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER
 
@@ -67,14 +56,14 @@ _ITEM_NAME_PATHS: tuple[_MemberPath, ...] = (
 )
 
 
-def message_summary(message: Message, raw: bytes, method: str | None) -> str:
+def message_summary(message: m.Message, raw: bytes, method: str | None) -> str:
     """`method` is the message's own or, of a response, the one it answers; `raw` is its frame."""
     match message:
-        case Request() | Notification():
+        case m.Request() | m.Notification():
             return brief(_selected_members(message.params, _PARAMS_SHOWN.get(message.method, ())))
-        case Response(error=bytes() as error):
+        case m.Response(error=bytes() as error):
             return brief(_selected_members(error, (("code",), ("message",))))
-        case Response():
+        case m.Response():
             return brief(_selected_members(message.result, _RESULT_SHOWN.get(method or "", ())))
         case _:
             return brief(raw.decode("utf-8", "backslashreplace"))
@@ -92,7 +81,7 @@ def event_summary(event: Event) -> str:
         case Event(gap=Gap() as gap):
             size = f", {gap.bytes} bytes" if gap.bytes else ""
             return brief(f"{gap.events} events{size}: {gap.reason}")
-        case Event(sse=SseMeta() as sse):
+        case Event(sse=m.SseMeta() as sse):
             fields = {"id": sse.id, "retry": sse.retry, "comment": sse.comment}
             rest = [f"{name}={value}" for name, value in fields.items() if value is not None]
             return brief(" ".join(["event", *([sse.event] if sse.event else []), *rest]))
@@ -124,22 +113,22 @@ def _head_summary(event: Event) -> str:
     """
     frame = event.frame
     match None if frame is None else frame.fact:
-        case HttpRequest(method=method, target=target) as head:
+        case m.HttpRequest(method=method, target=target) as head:
             last = head.header(LAST_EVENT_ID_HEADER)
             return f"{method} {target}" if last is None else f"{method} {target} after event {last}"
-        case HttpResponse(status=status, reason=reason) as head:
+        case m.HttpResponse(status=status, reason=reason) as head:
             phrase = "" if status == 200 and head.media_type else reason
             return f"{status} {phrase} {head.media_type}"
         case _:
             return ""
 
 
-def head_text(frame: Frame) -> str:
+def head_text(frame: m.Frame) -> str:
     """The lines of an HTTP head; empty for a frame of another kind."""
     match frame.fact:
-        case HttpRequest(method=method, target=target, headers=headers):
+        case m.HttpRequest(method=method, target=target, headers=headers):
             first = f"{method} {target}"
-        case HttpResponse(status=status, reason=reason, headers=headers):
+        case m.HttpResponse(status=status, reason=reason, headers=headers):
             first = f"{status} {reason}"
         case _:
             return ""
@@ -148,7 +137,7 @@ def head_text(frame: Frame) -> str:
 
 def text_member(raw: bytes | None, *path: str) -> str | None:
     """The string at a path; None if there is none."""
-    value = member(raw, *path)
+    value = m.member(raw, *path)
     return None if value is None or value[:1] != b'"' else _decode_text(value)
 
 
@@ -162,7 +151,7 @@ def brief(text: str) -> str:
 
 
 def _selected_members(raw: bytes | None, paths: tuple[_MemberPath, ...]) -> str:
-    found = [value for path in paths if (value := member(raw, *path)) is not None]
+    found = [value for path in paths if (value := m.member(raw, *path)) is not None]
     return (
         " ".join(_readable_value(value) for value in found)
         if found
@@ -180,13 +169,13 @@ def _readable_value(raw: bytes) -> str:
 
 
 def _item_name(raw: bytes) -> str:
-    found = (member(raw, *path) for path in _ITEM_NAME_PATHS)
+    found = (m.member(raw, *path) for path in _ITEM_NAME_PATHS)
     return _decode_text(next((value for value in found if value is not None), raw))
 
 
 def _decode_text(raw: bytes) -> str:
     """The text of a JSON value. A lone surrogate is escaped, so that the text can be encoded."""
-    value = decode(raw) if raw[:1] == b'"' else None
+    value = m.decode(raw) if raw[:1] == b'"' else None
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()
     return raw[: 4 * MAX_SUMMARY_CHARS].decode("utf-8", "backslashreplace")

@@ -16,6 +16,7 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from mcpmock.cassette.model import Cassette, Event, Gap, Take, names_endpoint
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import (
     CANCELLED,
     PROGRESS,
@@ -23,22 +24,6 @@ from mcpmock.protocol.correlation import (
     Correlation,
     PendingCall,
     id_space,
-)
-from mcpmock.protocol.messages import (
-    C2S,
-    OPAQUE,
-    S2C,
-    Direction,
-    Frame,
-    HttpRequest,
-    HttpResponse,
-    Message,
-    Notification,
-    Request,
-    Response,
-    decode,
-    parse,
-    parse_items,
 )
 from mcpmock.protocol.raw_json import elements
 
@@ -62,11 +47,11 @@ class Row(msgspec.Struct, kw_only=True, frozen=True, gc=False):
     event: Event
     kind: str
     """One of KINDS. `error` is an error response, or a tool result with `isError`."""
-    message: Message | None = None
+    message: m.Message | None = None
     """None for a fact."""
     size: int = 0
     """The bytes of the message, also of one whose head alone was kept."""
-    direction: Direction | None = None
+    direction: m.Direction | None = None
     method: str | None = None
     """Its method; for a response, the method of its request."""
     id: str | None = None
@@ -90,7 +75,7 @@ class Row(msgspec.Struct, kw_only=True, frozen=True, gc=False):
         """What it is about, on one line. Made anew each time: not every reader wants it."""
         if self.message is None:
             return event_summary(self.event)
-        shown = self.event.payload if self.message == OPAQUE else None
+        shown = self.event.payload if self.message == m.OPAQUE else None
         return message_summary(self.message, shown or b"", self.method)
 
     @property
@@ -102,7 +87,7 @@ class Row(msgspec.Struct, kw_only=True, frozen=True, gc=False):
         """Its id as written; a string also without its quotes."""
         if self.id is None:
             return ()
-        value = decode(self.id.encode())
+        value = m.decode(self.id.encode())
         return (self.id, value) if isinstance(value, str) else (self.id,)
 
 
@@ -233,11 +218,11 @@ class TakeAnnotator:
             notes=_event_notes(event),
         )
 
-    def _time_to_head(self, event: Event, frame: Frame) -> int | None:
+    def _time_to_head(self, event: Event, frame: m.Frame) -> int | None:
         """Note the head of an exchange; for a response, the time since its request."""
-        if isinstance(frame.fact, HttpRequest) and event.x is not None:
+        if isinstance(frame.fact, m.HttpRequest) and event.x is not None:
             self._heads[event.x] = event.t
-        if not isinstance(frame.fact, HttpResponse) or event.x is None:
+        if not isinstance(frame.fact, m.HttpResponse) or event.x is None:
             return None
         self._statuses[event.x] = frame.fact.status
         asked = self._heads.get(event.x)
@@ -248,19 +233,19 @@ class TakeAnnotator:
 
     def _add_messages(self, event: Event, payload: bytes) -> None:
         spans = elements(payload) if payload[:1] != b"{" else None
-        messages = parse_items(payload) if spans else []
-        if spans is None or messages in ([], [OPAQUE]):
+        messages = m.parse_items(payload) if spans else []
+        if spans is None or messages in ([], [m.OPAQUE]):
             size = len(payload) if event.oversize is None else event.oversize.bytes
-            self.rows.append(self._message_row(event, parse(payload), size))
+            self.rows.append(self._message_row(event, m.parse(payload), size))
             return
         for item, (message, span) in enumerate(zip(messages, spans, strict=True)):
             self.rows.append(self._message_row(event, message, span.end - span.start, item))
 
     def _message_row(
-        self, event: Event, message: Message, size: int, item: int | None = None
+        self, event: Event, message: m.Message, size: int, item: int | None = None
     ) -> Row:
         place = self.offset + len(self.rows)
-        direction = C2S if event.d == "c2s" else S2C
+        direction = m.C2S if event.d == "c2s" else m.S2C
         attribution = self._calls(event).note(direction, message, place, event.x)
         id_ = getattr(message, "id", None)
         asked = attribution.call
@@ -289,16 +274,16 @@ class TakeAnnotator:
             return self.rows[call.index - self.offset].tool
         return call.request.tool
 
-    def _message_notes(self, message: Message, attribution: Attribution) -> tuple[str, ...]:
+    def _message_notes(self, message: m.Message, attribution: Attribution) -> tuple[str, ...]:
         """The notes on a message; records the outcome of requests."""
         if self._partial and attribution.call is None:
             return ()
         match message:
-            case Response():
+            case m.Response():
                 return self._note_answer(attribution)
-            case Notification(method=method) if method == CANCELLED:
+            case m.Notification(method=method) if method == CANCELLED:
                 return self._note_cancellation(attribution)
-            case Notification(method=method) if method == PROGRESS and attribution.call is None:
+            case m.Notification(method=method) if method == PROGRESS and attribution.call is None:
                 return ("unknown token",)
             case _:
                 return ("late",) if attribution.late else ()
@@ -317,31 +302,31 @@ class TakeAnnotator:
         outcome = self._outcomes.setdefault(attribution.call.index, _CANCELLED)
         return ("late: answered before",) if outcome == _ANSWERED else ()
 
-    def _latency(self, event: Event, message: Message, attribution: Attribution) -> int | None:
-        if not self.timed or attribution.call is None or not isinstance(message, Response):
+    def _latency(self, event: Event, message: m.Message, attribution: Attribution) -> int | None:
+        if not self.timed or attribution.call is None or not isinstance(message, m.Response):
             return None
         return event.t - self.rows[attribution.call.index - self.offset].event.t
 
     def _enclosing_call(
-        self, event: Event, direction: Direction, message: Message, attribution: Attribution
+        self, event: Event, direction: m.Direction, message: m.Message, attribution: Attribution
     ) -> int | None:
         """The client request that caused a server message which does not name it."""
-        if direction is C2S or attribution.method is None:
+        if direction is m.C2S or attribution.method is None:
             return None
-        if attribution.call is not None and attribution.call.direction is C2S:
+        if attribution.call is not None and attribution.call.direction is m.C2S:
             return None
         guess = event.x is None or self.one_stream
         call = self._calls(event).related(message, attribution, event.x, guess=guess)
         return None if call is None else call.index
 
 
-def _message_kind(message: Message) -> str:
+def _message_kind(message: m.Message) -> str:
     match message:
-        case Request():
+        case m.Request():
             return "request"
-        case Notification():
+        case m.Notification():
             return "notification"
-        case Response():
+        case m.Response():
             return "error" if message.failed else "response"
         case _:
             return "opaque"

@@ -18,19 +18,9 @@ from mcpmock.faults.session_state import Effect
 from mcpmock.faults.units import Count, Seconds, to_seconds
 from mcpmock.pipeline.stage import Hangup, Send
 from mcpmock.protocol import edit
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS
 from mcpmock.protocol.error_codes import REQUEST_CANCELLED
-from mcpmock.protocol.messages import (
-    C2S,
-    S2C,
-    Direction,
-    ExchangeEnd,
-    Frame,
-    HttpResponse,
-    Notification,
-    Response,
-    member,
-)
 from mcpmock.protocol.revisions import is_modern
 
 from .grid import Goal, Name, Reaction
@@ -39,7 +29,7 @@ from .progress import RaceProgress
 _MAX_RACES = 1000
 """Calls that are remembered in a session; the oldest are forgotten first."""
 _OWN = On.RESPONSE | On.NOTIFICATION | On.CLOSE | On.LEFT
-_CallKey = tuple[Direction, bytes]
+_CallKey = tuple[m.Direction, bytes]
 
 
 @attrs.define
@@ -116,7 +106,7 @@ class CancelRace(
             yield "j: at least i, for what was consumed had been emitted"
 
     def fits(self, subject: Subject) -> bool:
-        return subject.frame.direction is C2S or subject.frame.exchange is None
+        return subject.frame.direction is m.C2S or subject.frame.exchange is None
 
     def continues(self, subject: Subject, on: On, memory: _RaceMemory) -> bool:
         if on is On.END:
@@ -162,14 +152,14 @@ class CancelRace(
         connection.
         """
         message = matched.subject.message
-        params = message.params if isinstance(message, Notification) else None
-        id_ = member(params, "requestId")
+        params = message.params if isinstance(message, m.Notification) else None
+        id_ = m.member(params, "requestId")
         if id_ is not None:
             memory.note_early((matched.direction, id_))
 
     def _go_on(self, race: RaceProgress, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         message = matched.subject.message
-        cancels = isinstance(message, Notification) and message.method == CANCELLED
+        cancels = isinstance(message, m.Notification) and message.method == CANCELLED
         if cancels and matched.direction is race.call.direction:
             if accepted := matched.accepted():
                 yield Send(accepted)
@@ -253,7 +243,7 @@ class CancelRace(
         """What the server does in place of the answer that it had not given yet."""
         message = matched.frame
         answer = message.content
-        assert isinstance(answer, Response)
+        assert isinstance(answer, m.Response)
         failed = edit.error(answer.id or b"null", REQUEST_CANCELLED, "Request cancelled")
         match self.reaction:
             case "late_result":
@@ -266,11 +256,11 @@ class CancelRace(
                 yield from end_server(1 if self.reaction == "crash" else 0, None, None)
             case "crash" | "close":
                 how = "reset" if self.reaction == "crash" else "closed"
-                yield Send([Frame(S2C, fact=ExchangeEnd(how), exchange=message.exchange)])
+                yield Send([m.Frame(m.S2C, fact=m.ExchangeEnd(how), exchange=message.exchange)])
                 if matched.stream is not None:
                     yield Hangup("a fault ended the server")
             case reaction:  # a body in JSON was to come: an event stream may be empty
-                sent = [f for f in matched.followed_by() if isinstance(f.fact, HttpResponse)]
+                sent = [f for f in matched.followed_by() if isinstance(f.fact, m.HttpResponse)]
                 made_up = race.more_progress()
                 if reaction == "late_progress" and not race.late and made_up is not None:
                     sent.append(matched.message(matched.direction, made_up))
@@ -286,5 +276,5 @@ class CancelRace(
         yield matched.passed()
 
 
-def _sends(frames: list[Frame]) -> list[Act]:
+def _sends(frames: list[m.Frame]) -> list[Act]:
     return [Send(frames)] if frames else []

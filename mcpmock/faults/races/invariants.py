@@ -12,22 +12,10 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, Correlation, PendingCall
-from mcpmock.protocol.messages import (
-    S2C,
-    Direction,
-    ExchangeEnd,
-    Frame,
-    Notification,
-    ProcessExit,
-    Request,
-    Response,
-    StreamEnd,
-    decode,
-    parse_items,
-)
 
-_Key = tuple[Direction, int]
+_Key = tuple[m.Direction, int]
 
 
 @attrs.define
@@ -53,7 +41,7 @@ class _Ledger:
 
 
 def broken(
-    frames: Iterable[Frame], *, crossed: int = 0, silent: bool = False, works: bool = True
+    frames: Iterable[m.Frame], *, crossed: int = 0, silent: bool = False, works: bool = True
 ) -> list[str]:
     """The invariants that the frames of a session violate, in words; empty if all hold.
 
@@ -80,32 +68,32 @@ def broken(
     return wrong
 
 
-def _note_frame(ledger: _Ledger, frame: Frame) -> Iterator[str]:
+def _note_frame(ledger: _Ledger, frame: m.Frame) -> Iterator[str]:
     match frame.fact:
         case None:
-            for message in parse_items(frame.raw):
+            for message in m.parse_items(frame.raw):
                 yield from _note_message(ledger, frame, message)
-        case StreamEnd() | ProcessExit():
-            ledger.over |= frame.direction is S2C
-        case ExchangeEnd() if frame.exchange is not None:
+        case m.StreamEnd() | m.ProcessExit():
+            ledger.over |= frame.direction is m.S2C
+        case m.ExchangeEnd() if frame.exchange is not None:
             ledger.ended |= set(ledger.exchanges.get(frame.exchange, ()))
         case _:
             pass
 
 
-def _note_message(ledger: _Ledger, frame: Frame, message: object) -> Iterator[str]:
-    if not isinstance(message, Request | Response | Notification):
+def _note_message(ledger: _Ledger, frame: m.Frame, message: object) -> Iterator[str]:
+    if not isinstance(message, m.Request | m.Response | m.Notification):
         return
     ledger.messages += 1
     note = ledger.session.note(frame.direction, message, ledger.messages)
     key = None if note.call is None else (note.call.direction, note.call.index)
-    if isinstance(message, Request) and note.call is not None and key is not None:
+    if isinstance(message, m.Request) and note.call is not None and key is not None:
         ledger.asked[key] = note.call
         if frame.exchange is not None:
             ledger.exchanges.setdefault(frame.exchange, []).append(key)
-    elif isinstance(message, Response):
+    elif isinstance(message, m.Response):
         yield from _note_response(ledger, message, key)
-    elif isinstance(message, Notification) and key is not None:
+    elif isinstance(message, m.Notification) and key is not None:
         if message.method == CANCELLED and note.call is not None:
             if frame.direction is note.call.direction and not ledger.answers[key]:
                 ledger.cancelled.add(key)
@@ -114,7 +102,7 @@ def _note_message(ledger: _Ledger, frame: Frame, message: object) -> Iterator[st
             ledger.late[key] += 1
 
 
-def _note_response(ledger: _Ledger, message: Response, key: _Key | None) -> Iterator[str]:
+def _note_response(ledger: _Ledger, message: m.Response, key: _Key | None) -> Iterator[str]:
     if key is None:
         id_ = (message.id or b"null").decode(errors="replace")
         yield f"an answer with the id {id_}, which no request has"
@@ -138,5 +126,5 @@ def _list_open_calls(ledger: _Ledger) -> Iterator[str]:
 
 def _name(ledger: _Ledger, key: _Key) -> str:
     call = ledger.asked[key]
-    id_ = decode(call.request.id)
-    return f"{call.request.method} {id_!r} of {'the server' if key[0] is S2C else 'the client'}"
+    id_ = m.decode(call.request.id)
+    return f"{call.request.method} {id_!r} of {'the server' if key[0] is m.S2C else 'the client'}"

@@ -13,16 +13,8 @@ import attrs
 from mcpmock.faults.delay_queue import Keep
 from mcpmock.faults.segments import On
 from mcpmock.protocol import edit
+from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import PendingCall
-from mcpmock.protocol.messages import (
-    Direction,
-    ExchangeEnd,
-    Frame,
-    Message,
-    SseMeta,
-    decode,
-    member,
-)
 
 from .grid import Cell
 
@@ -59,7 +51,7 @@ class RaceProgress:
     hurried: bool = False
     """Whether a message was sent because it had waited long enough: then nothing waits any more."""
     _parked: list[tuple[On, Keep]] = attrs.field(factory=list)
-    _fates: dict[str, list[Frame] | Keep | None] = attrs.field(factory=dict)
+    _fates: dict[str, list[m.Frame] | Keep | None] = attrs.field(factory=dict)
     """By the id of an event: the frames that replaced it after the cancellation, its place if it is
     parked, or None if it was sent unchanged.
     """
@@ -71,7 +63,7 @@ class RaceProgress:
         self._exchanges |= set() if self.own is None else {self.own}
 
     @property
-    def key(self) -> tuple[Direction, bytes]:
+    def key(self) -> tuple[m.Direction, bytes]:
         return self.call.direction, self.call.request.id
 
     @property
@@ -92,12 +84,12 @@ class RaceProgress:
         """Note that the client left this exchange."""
         self._gone.add(exchange)
 
-    def count(self, on: On, message: Message | None) -> None:
+    def count(self, on: On, message: m.Message | None) -> None:
         """Count a message of the server."""
         if on is not On.CLOSE and not self.complete:
             self.total += 1
             self.complete = on is On.RESPONSE
-        amount = decode(member(getattr(message, "params", None), "progress") or b"0")
+        amount = m.decode(m.member(getattr(message, "params", None), "progress") or b"0")
         self.highest = max(self.highest, amount if isinstance(amount, int | float) else 0)
 
     def more_progress(self) -> bytes | None:
@@ -105,14 +97,14 @@ class RaceProgress:
         amount = max(self.highest, self.total) + 1
         return None if self.call.token is None else edit.progress(self.call.token, amount)
 
-    def keep(self, on: On, unit: Sequence[Frame], seconds: float) -> Keep:
+    def keep(self, on: On, unit: Sequence[m.Frame], seconds: float) -> Keep:
         """Park a message until the cancellation, no longer than `seconds`."""
         keep = Keep(unit, _NEVER, seconds)
         self._parked.append((on, keep))
         self._note(unit, keep)
         return keep
 
-    def give(self, on: On, unit: Sequence[Frame]) -> None:
+    def give(self, on: On, unit: Sequence[m.Frame]) -> None:
         """Count a message that the client receives before it cancels."""
         self._count_given(on)
         self._note(unit, None)
@@ -129,7 +121,7 @@ class RaceProgress:
         self.given += on is not On.CLOSE
         self.answered |= on is On.RESPONSE
 
-    def take(self) -> list[tuple[On, list[Frame]]]:
+    def take(self) -> list[tuple[On, list[m.Frame]]]:
         """Take out everything that is parked, in order."""
         parked, self._parked = self._parked, []
         return [(on, keep.take()) for on, keep in parked]
@@ -144,24 +136,24 @@ class RaceProgress:
         early = {"overtaken": True} if self.overtaken else {}
         return {"i": cell.i, "j": cell.j, **size, "cell": cell.name, **early}
 
-    def settle(self, unit: Sequence[Frame], sent: Iterable[Frame]) -> list[Frame]:
+    def settle(self, unit: Sequence[m.Frame], sent: Iterable[m.Frame]) -> list[m.Frame]:
         """Note the frames that replace a unit behind the cancellation; those that can be sent."""
         fate = [*sent]
         self._note(unit, fate)
         return self._deliverable(fate)
 
-    def _deliverable(self, frames: Iterable[Frame]) -> list[Frame]:
+    def _deliverable(self, frames: Iterable[m.Frame]) -> list[m.Frame]:
         """The frames on exchanges that are open; an `ExchangeEnd` among them closes its own."""
         sent = []
         for frame in frames:
             if frame.exchange in self._gone:
                 continue
             sent.append(frame)
-            if isinstance(frame.fact, ExchangeEnd) and frame.exchange is not None:
+            if isinstance(frame.fact, m.ExchangeEnd) and frame.exchange is not None:
                 self._gone.add(frame.exchange)
         return sent
 
-    def again(self, unit: Sequence[Frame]) -> list[Frame] | None:
+    def again(self, unit: Sequence[m.Frame]) -> list[m.Frame] | None:
         """The frames to send for an event that came before, on the exchange that it comes on now;
         None for a new one.
         """
@@ -176,17 +168,17 @@ class RaceProgress:
         fate.frames[:] = unit  # it stays parked, on the exchange that the client reads now
         return []
 
-    def _note(self, unit: Sequence[Frame], fate: list[Frame] | Keep | None) -> None:
+    def _note(self, unit: Sequence[m.Frame], fate: list[m.Frame] | Keep | None) -> None:
         id_ = _event_of(unit)
         if id_ is not None:
             self._fates[id_] = fate
 
 
-def _event_of(unit: Sequence[Frame]) -> str | None:
+def _event_of(unit: Sequence[m.Frame]) -> str | None:
     """The id of the event that carries a message."""
-    ids = [frame.fact.id for frame in unit if isinstance(frame.fact, SseMeta)]
+    ids = [frame.fact.id for frame in unit if isinstance(frame.fact, m.SseMeta)]
     return next((id_ for id_ in ids if id_), None)
 
 
-def _moved(frame: Frame, exchange: int | None) -> Frame:
-    return Frame(frame.direction, frame.raw, frame.eol, frame.fact, exchange, frame.wire)
+def _moved(frame: m.Frame, exchange: int | None) -> m.Frame:
+    return m.Frame(frame.direction, frame.raw, frame.eol, frame.fact, exchange, frame.wire)
