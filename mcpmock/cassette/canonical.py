@@ -10,18 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from itertools import groupby, pairwise
-from typing import Literal
 
 import attrs
 import msgspec
 
+from mcpmock.options.rewriting import Times
 from mcpmock.protocol.messages import S2C, Frame, Stderr, decode, member
 from mcpmock.protocol.raw_json import elements, members, splice
 
 from .lines import Sheet, SourceLine, take_apart
 from .model import Damage, Event, Footer, Header, event_line
 
-Times = Literal["drop", "round", "keep"]
 ROUND_TO = 10_000
 """Microseconds: enough for the pace of a session."""
 _DEFAULTS = {

@@ -10,20 +10,19 @@ from typing import Any
 import click
 
 from mcpmock.errors import CassetteError
+from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.rewriting import ConvertOptions
 from mcpmock.printable import many
 
-from .options_files import OUTPUT, refuse_existing
-from .output import CASSETTE, common, counts, report
+from .option_table import options
+from .options_files import refuse_existing
+from .output import CASSETTE, counts, report
 
 
 @click.command(short_help="Convert to HAR or OTLP, or from other tools' recordings.")
 @click.argument("file", type=CASSETTE)
-@OUTPUT
-@click.option("--no-redact", is_flag=True, help="Keep secrets of an imported recording.")
-@common
-def convert(
-    file: Path, output: Path, no_redact: bool, quiet: bool, json: bool, **_verbose: Any
-) -> int:
+@options(conversion=ConvertOptions)
+def convert(file: Path, conversion: ConvertOptions, console: ConsoleOptions) -> int:
     """Convert a cassette to HAR or OTLP, or a recording of another tool to a cassette.
 
     The content of FILE decides: a cassette becomes a HAR 1.2 file, for the network panel of a
@@ -34,17 +33,18 @@ def convert(
     from mcpmock.cassette import HEADER_START
     from mcpmock.cassette.file import read_bytes
 
+    output = conversion.output
     refuse_existing(output)
     data = read_bytes(file)
     if data.startswith(HEADER_START):
-        if no_redact:
+        if conversion.no_redact:
             raise click.UsageError("--no-redact is only for recordings of other tools")
         traced = output.name.endswith((".otlp.jsonl", ".otlp.jsonl.gz"))
         members, texts = (_export_traces if traced else _export_har)(file, output)
     else:
-        members, texts = _import_foreign(file, output, data, redact=not no_redact)
+        members, texts = _import_foreign(file, output, data, redact=not conversion.no_redact)
     lines = [f"{output}: {text}" for text in texts]
-    return report("converted", output, members, lines, json=json, quiet=quiet)
+    return report("converted", output, members, lines, console)
 
 
 _Outcome = tuple[dict[str, Any], list[str]]

@@ -18,9 +18,12 @@ from typing import Any, NamedTuple
 import click
 
 from mcpmock.errors import CassetteError, McpMockError
+from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.rewriting import DemoOptions
 from mcpmock.printable import mcpmock_command, printable
 
-from .output import common, emit
+from .option_table import options
+from .output import emit
 
 _PYTHON = [sys.executable, "-m"]
 _CASSETTE, _FAULTY = "demo.jsonl", "faulty.jsonl"
@@ -35,35 +38,28 @@ Outcome = dict[str, Any]
 
 
 @click.command()
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="DIR",
-    help="Write the recordings to this folder.  [default: a temporary folder]",
-)
-@common
-def demo(output: Path | None, quiet: bool, verbose: bool, json: bool) -> int:
+@options(demonstration=DemoOptions)
+def demo(demonstration: DemoOptions, console: ConsoleOptions) -> int:
     """Show everything once, with no network and nothing to configure.
 
     Records a real client with the bundled MCP server, replays the recording to the same client,
     sends a request that was not recorded, replays with a fault, and compares the two sessions. Exit
     status: 0, or 1 if the client did not see exactly the same in the replay.
     """
-    folder = _make_folder(output)
+    folder = _make_folder(demonstration.output)
     cassette, faulty = folder / _CASSETTE, folder / _FAULTY
     for file in (cassette, faulty):
         if file.exists():
             raise CassetteError(file, "exists", hint="give another folder with -o")
 
     def show(outcome: Outcome) -> None:
-        if json:
+        if console.json:
             emit(outcome)
-        elif not quiet or outcome.get("same") is False:
+        elif not console.quiet or outcome.get("same") is False:
             _SHOW[outcome["type"]](outcome)
 
     live = _visit("record", "-o", str(cassette), "--", *_PYTHON, "mcpmock.demo.server")
-    show(_recorded(cassette, live if verbose else None))
+    show(_recorded(cassette, live if console.verbose else None))
     replayed = _replayed(live, _visit("replay", str(cassette)))
     show(replayed)
     show(_missed(_visit("replay", "-q", str(cassette), city=_UNRECORDED_CITY)))

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING
 import attrs
 import click
 
+from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import shell_command
 
-from .output import columns, common, emit, say
+from .option_table import options
+from .output import columns, emit, say
 
 if TYPE_CHECKING:
     from mcpmock.faults.kind_help import KindHelp
@@ -24,13 +26,8 @@ SUGGESTED_KINDS = 3
 
 @click.command("faults", short_help="List the kinds of faults, or explain one.")
 @click.argument("kind", required=False)
-@common
-def faults(
-    kind: str | None,
-    quiet: bool,  # noqa: ARG001
-    verbose: bool,  # noqa: ARG001
-    json: bool,
-) -> int:
+@options()
+def faults(kind: str | None, console: ConsoleOptions) -> int:
     """List the kinds of faults, or explain one KIND: what it does, its knobs, an example."""
     from mcpmock.faults.kind_help import help_of
     from mcpmock.faults.registry import KINDS, THEMES
@@ -42,7 +39,7 @@ def faults(
         return 2
     shown = [kind] if kind is not None else [one for kinds in THEMES.values() for one in kinds]
     found = [help_of(one) for one in shown]
-    if json:
+    if console.json:
         for one in found:
             emit(_as_json(one))
     elif kind is not None:

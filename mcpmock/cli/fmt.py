@@ -5,37 +5,33 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
+from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.rewriting import FormatOptions, Times
 from mcpmock.printable import many
 
+from .option_table import options
 from .options_files import FILES, highest
-from .output import common, counts, report, say
+from .output import counts, report, say
 
 if TYPE_CHECKING:
-    from mcpmock.cassette.canonical import Canonical, Times
+    from mcpmock.cassette.canonical import Canonical
 
 
 @click.command()
 @FILES
-@click.option(
-    "--times",
-    type=click.Choice(["drop", "round", "keep"]),
-    default="drop",
-    show_default=True,
-    help="Drop the times of events, round them to 10 ms, or keep them.",
-)
-@common
-def fmt(files: tuple[Path, ...], times: Times, quiet: bool, json: bool, **_verbose: Any) -> int:
+@options(form=FormatOptions)
+def fmt(files: tuple[Path, ...], form: FormatOptions, console: ConsoleOptions) -> int:
     """Rewrite cassettes in canonical form, in place.
 
     Two recordings of an unchanged server have the same canonical form, so a diff shows only real
     changes. Events are renumbered and keep their order, consecutive pieces of stderr are joined,
     and takes that had a footer get a new one. A damaged cassette is refused.
     """
-    return highest(partial(_fmt, path, times, quiet=quiet, json=json) for path in _joined(files))
+    return highest(partial(_fmt, path, form.times, console) for path in _joined(files))
 
 
 def _joined(files: Iterable[Path]) -> list[Path]:
@@ -51,7 +47,7 @@ def _joined(files: Iterable[Path]) -> list[Path]:
     return [path for path in files if path.exists() or not there[path]]
 
 
-def _fmt(path: Path, times: Times, *, quiet: bool, json: bool) -> int:
+def _fmt(path: Path, times: Times, console: ConsoleOptions) -> int:
     from mcpmock.cassette.canonical import canonical
     from mcpmock.cassette.file import load_alone, read_bytes, rewrite
 
@@ -63,9 +59,7 @@ def _fmt(path: Path, times: Times, *, quiet: bool, json: bool) -> int:
         rewrite(path, formed.data, was=data)
     members = counts(formed, "takes", "events", "joined", "torn", "sealed")
     line = f"{path}: {_changes(formed) if changed else 'is in canonical form'}"
-    return report(
-        "formatted", path, {"changed": changed, **members}, [line], json=json, quiet=quiet
-    )
+    return report("formatted", path, {"changed": changed, **members}, [line], console)
 
 
 def _changes(formed: Canonical) -> str:

@@ -16,9 +16,12 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.viewing import ManualOptions
 from mcpmock.printable import mcpmock_command
 
-from .output import columns, common, emit, say
+from .option_table import options
+from .output import columns, emit, say
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -31,30 +34,23 @@ SUGGESTED_TOPICS = 3
 
 @click.command("help")
 @click.argument("topic", required=False)
-@click.option("--raw", is_flag=True, help="Print the Markdown source.")
-@common
-def help(
-    topic: str | None,
-    raw: bool,
-    quiet: bool,  # noqa: ARG001
-    verbose: bool,  # noqa: ARG001
-    json: bool,
-) -> int:
+@options(manual=ManualOptions)
+def help(topic: str | None, manual: ManualOptions, console: ConsoleOptions) -> int:
     """Print the manual: the list of topics, or one TOPIC.
 
     On a terminal the text is rendered, and shown in a pager if it is long. Elsewhere, and with
     --raw, it is Markdown.
     """
     if topic is None:
-        _print_list(json=json)
+        _print_list(json=console.json)
         return 0
     page = _pages().get(topic)
     if page is None:
         say(_unknown(topic))
         return 2
-    if json:
+    if console.json:
         emit({"type": "topic", "topic": topic, "text": page.read_text("utf-8")})
-    elif raw or not sys.stdout.isatty():
+    elif manual.raw or not sys.stdout.isatty():
         click.echo(page.read_bytes(), nl=False)
     else:
         _show(page.read_text("utf-8"))

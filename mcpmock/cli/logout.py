@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import click
 
-from .output import common, emit, say
+from mcpmock.options.console import ConsoleOptions
+
+from .option_table import options
+from .output import emit, say
 
 
 @click.command(short_help="Forget the login to a remote server.")
 @click.argument("url")
-@common
-def logout(url: str, quiet: bool, verbose: bool, json: bool) -> int:  # noqa: ARG001
+@options()
+def logout(url: str, console: ConsoleOptions) -> int:
     """Forget all tokens for the MCP server at URL.
 
     Exit status: 0, or 1 if there was no login.
@@ -18,8 +21,8 @@ def logout(url: str, quiet: bool, verbose: bool, json: bool) -> int:  # noqa: AR
     from mcpmock.logins.token_store import TokenStore
 
     found = TokenStore.of_user().remove(url)
-    if json:
+    if console.json:
         emit({"type": "logout", "url": url, "found": found})
-    elif not quiet:
+    elif not console.quiet:
         say(f"logged out of {url}" if found else f"there is no login for {url}")
     return int(not found)

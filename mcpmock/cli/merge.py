@@ -5,15 +5,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from mcpmock.errors import CassetteError
+from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.rewriting import NewFileOptions
 from mcpmock.printable import many
 
-from .options_files import OUTPUT, refuse_existing, with_siblings
-from .output import CASSETTE, common, counts, report
+from .option_table import options
+from .options_files import refuse_existing, with_siblings
+from .output import CASSETTE, counts, report
 
 if TYPE_CHECKING:
     from mcpmock.cassette.merge import Merged
@@ -24,9 +27,8 @@ _PROGRESS_MIN_BYTES = 32 << 20
 
 @click.command()
 @click.argument("files", metavar="FILE FILE...", nargs=-1, required=True, type=CASSETTE)
-@OUTPUT
-@common
-def merge(files: tuple[Path, ...], output: Path, quiet: bool, json: bool, **_verbose: Any) -> int:
+@options(target=NewFileOptions)
+def merge(files: tuple[Path, ...], target: NewFileOptions, console: ConsoleOptions) -> int:
     """Join cassettes into one: all takes, in the order of the files.
 
     Takes are written in the form of `fmt --times keep`. A damaged cassette is refused, and so is
@@ -37,16 +39,17 @@ def merge(files: tuple[Path, ...], output: Path, quiet: bool, json: bool, **_ver
 
     if len(files) < 2:
         raise click.UsageError("name two or more cassettes")
+    output = target.output
     refuse_existing(output)
     _refuse_duplicates(files)
-    result = merged(_read_files(files, quiet=quiet))
+    result = merged(_read_files(files, quiet=console.quiet))
     rewrite(output, result.data)
     members = {
         "cassettes": len(files),
         **counts(result, "takes", "events", "sealed", "torn"),
     }
     lines = _describe(result, output, len(files))
-    return report("merged", output, members, lines, json=json, quiet=quiet)
+    return report("merged", output, members, lines, console)
 
 
 def _describe(result: Merged, output: Path, cassettes: int) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The arguments of commands that read several files or write a new one, and what goes with them."""
+"""The arguments of commands that read several files, and what goes with them."""
 
 from __future__ import annotations
 
@@ -23,14 +23,6 @@ _MIN_PROGRESS_ITEMS = 10
 FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=CASSETTE)
 MANY_FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True)
 """Names of cassettes, of which there may be many."""
-OUTPUT = click.option(
-    "-o",
-    "--output",
-    required=True,
-    metavar="OUT",
-    type=CASSETTE,
-    help="Write to OUT, which must not exist.",
-)
 
 
 def refuse_existing(output: Path) -> None:

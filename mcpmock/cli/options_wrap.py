@@ -1,4 +1,4 @@
-"""What `wrap`, `unwrap` and `run` share: this machine, the options, the choice of a server among
+"""What `wrap`, `unwrap` and `run` share: this machine, the choice of a server among
 its configurations, and how changes are shown, confirmed and carried out.
 """
 
@@ -10,50 +10,27 @@ from collections.abc import Iterator, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from shutil import which
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from mcpmock.errors import CannotStart, McpMockError
 from mcpmock.printable import printable, shell_command
 
-from .output import BAD, GOOD, common, emit, encodable, option_set, say
+from .output import BAD, GOOD, emit, encodable, say
 
 if TYPE_CHECKING:
     from mcpmock.client_config.changes import ClientCommand, ServerEdit
     from mcpmock.client_config.clients import Machine
     from mcpmock.client_config.document import ConfigError
     from mcpmock.client_config.files import FoundServer
+    from mcpmock.options.console import ConsoleOptions
+    from mcpmock.options.wrapping import ChangeOptions
 
 _COLORS = {"-": BAD, "+": GOOD}
 _COMMAND_TIMEOUT_S = 60
 _TAB_COLUMNS = 4
 _UV_CACHES = {"archive-v0", "environments-v2", "builds-v0"}
-change_options = option_set(
-    click.argument("name", required=False),
-    click.option("--client", metavar="ID", help="Look only in the configuration of this client."),
-    click.option(
-        "--scope",
-        type=click.Choice(["user", "project", "local"]),
-        help="Look only in configurations of the user, or of the project of this folder.",
-    ),
-    click.option(
-        "--config",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="Look in this configuration file, of any client.",
-    ),
-    click.option("--all-places", is_flag=True, help="Change each configuration that has NAME."),
-    click.option("--yes", is_flag=True, help="Write without asking."),
-    click.option("--dry-run", is_flag=True, help="Show the change, and write nothing."),
-    click.option(
-        "--run",
-        "run_commands",
-        is_flag=True,
-        help="Run the commands of a client that keeps its configuration itself.",
-    ),
-    common,
-)
 
 
 class NotWritten(McpMockError):
@@ -86,21 +63,21 @@ def own_words() -> list[str]:
 
 
 def choose_servers(
-    machine: Machine, options: dict[str, Any], *, recorded: bool
+    machine: Machine, name: str, change: ChangeOptions, *, recorded: bool
 ) -> list[FoundServer]:
-    """The entries of the name in the options; those with a recorder, wherever `wrap` has put
+    """The entries of a name, where the options say; those with a recorder, wherever `wrap` has put
     one, if `recorded` and there are any. Raises NoSuchServer, NotChosen.
     """
     from mcpmock.client_config.files import find_servers, find_stored
 
-    name, here = options["name"], find_servers(machine, options["config"])
-    found = [one for one in here.servers if is_meant(one, options)]
+    here = find_servers(machine, change.config)
+    found = [one for one in here.servers if is_meant(one, change)]
     named = [one for one in found if one.entry.name == name]
     if recorded:
         wrapped = [one for one in named if one.entry.recorder] or [
             one
             for one in find_stored(machine, say)
-            if is_meant(one, options) and one.entry.name == name
+            if is_meant(one, change) and one.entry.name == name
         ]
         named = wrapped or named[:1]
     for error in here.errors:
@@ -109,7 +86,7 @@ def choose_servers(
         near = get_close_matches(name, {one.entry.name for one in found}, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "`mcpmock wrap --list` lists them"
         raise NoSuchServer(f"no configuration has a server {name}; {hint}", here.errors)
-    if len(named) > 1 and not options["all_places"]:
+    if len(named) > 1 and not change.all_places:
         for one in named:
             say(f"{name} is in {place_of(one)}")
         raise NotChosen(
@@ -119,16 +96,16 @@ def choose_servers(
     return named
 
 
-def is_meant(found: FoundServer, options: dict[str, Any]) -> bool:
+def is_meant(found: FoundServer, change: ChangeOptions) -> bool:
     """Whether a server stands where the options say. Raises BadParameter."""
     from mcpmock.client_config.clients import BY_ID
 
-    config, file = found.config, options["config"]
-    if options["client"] not in (None, *BY_ID):
+    config, file = found.config, change.config
+    if change.client not in (None, *BY_ID):
         raise click.BadParameter(f"known clients: {', '.join(BY_ID)}", param_hint="--client")
     return (
-        (options["client"] is None or options["client"] in config.clients)
-        and options["scope"] in (None, config.scope)
+        (change.client is None or change.client in config.clients)
+        and change.scope in (None, config.scope)
         and (file is None or file.absolute() == config.path)
     )
 
@@ -140,22 +117,26 @@ def place_of(found: FoundServer) -> str:
 
 
 def carry_out(
-    kind: str, edits: Sequence[ServerEdit], machine: Machine, options: dict[str, Any]
+    kind: str,
+    edits: Sequence[ServerEdit],
+    machine: Machine,
+    change: ChangeOptions,
+    console: ConsoleOptions,
 ) -> list[ServerEdit]:
     """Show the changes, ask, and make them; gives those that were made. A client that keeps its
     configuration itself is only told how, without `--run`. Raises McpMockError.
     """
     from mcpmock.client_config.changes import client_commands
 
-    dry, run, json = options["dry_run"], options["run_commands"], options["json"]
-    quiet = json or (options["quiet"] and options["yes"] and not dry)
+    dry, run, json = change.dry_run, change.run_commands, console.json
+    quiet = json or (console.quiet and change.yes and not dry)
     for edit in edits:
         if not quiet:
             _show_change(edit)
         if edit.found.live and not run and not json:
             _show_commands(client_commands(edit, machine))
     wanted = [edit for edit in edits if not dry and (run or not edit.found.live)]
-    if wanted and not options["yes"]:
+    if wanted and not change.yes:
         _ask()
     made: list[ServerEdit] = []
     for edit in edits:

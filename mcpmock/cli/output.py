@@ -1,4 +1,4 @@
-"""How commands print, and the options that every command has.
+"""How commands print, and `--color`.
 
 Recorded text is hostile: an escape sequence in a tool's result must not move the cursor. Everything
 printed goes through `printable` first.
@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
@@ -21,11 +21,11 @@ from mcpmock.printable import printable
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette, Notice
+    from mcpmock.options.console import ConsoleOptions
 
 _MIN_COLUMNS = 80
 _MIN_DRAWING_COLUMNS = 100
 _LINES_TOGETHER = 500
-_Command = TypeVar("_Command", bound=Callable[..., Any])
 _SIZE_UNITS = ("kB", "MB", "GB")
 CASSETTE = click.Path(path_type=Path)
 
@@ -280,29 +280,16 @@ def report(
     file: Path,
     members: dict[str, Any],
     lines: Iterable[str],
-    *,
-    json: bool,
-    quiet: bool,
+    console: ConsoleOptions,
 ) -> int:
     """Print the result of a command that wrote a file: an object for `--json`, and lines on stderr
-    unless `quiet`. Gives the exit status 0.
+    unless `--quiet`. Gives the exit status 0.
     """
-    if json:
+    if console.json:
         emit({"type": kind, "file": encodable(file), **members})
-    for line in () if quiet else lines:
+    for line in () if console.quiet else lines:
         say(line)
     return 0
-
-
-def option_set(*parts: Callable[[Any], Any]) -> Callable[[_Command], _Command]:
-    """Several options and arguments as one decorator of a command."""
-
-    def add(command: _Command) -> _Command:
-        for part in reversed(parts):
-            command = part(command)
-        return command
-
-    return add
 
 
 def _set_color(context: click.Context, _option: click.Parameter, value: str) -> None:
@@ -325,12 +312,3 @@ COLOR = click.option(
     expose_value=False,
     help="Color the output; `auto` follows NO_COLOR, FORCE_COLOR and the terminal.",
 )
-common = option_set(
-    COLOR,
-    click.option(
-        "--json", is_flag=True, help="Print one JSON object per line, with a stable `type`."
-    ),
-    click.option("-v", "--verbose", is_flag=True, help="Print more detail."),
-    click.option("-q", "--quiet", is_flag=True, help="Print only errors."),
-)
-"""The options that every command has."""

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from mcpmock.errors import CassetteError
+from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.rewriting import NewFileOptions
 from mcpmock.printable import many
 
-from .options_files import OUTPUT, refuse_existing
-from .output import CASSETTE, common, counts, report
+from .option_table import options
+from .options_files import refuse_existing
+from .output import CASSETTE, counts, report
 
 if TYPE_CHECKING:
     from mcpmock.cassette.canonical import Recovery
@@ -19,9 +22,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", type=CASSETTE)
-@OUTPUT
-@common
-def recover(file: Path, output: Path, quiet: bool, json: bool, **_verbose: Any) -> int:
+@options(target=NewFileOptions)
+def recover(file: Path, target: NewFileOptions, console: ConsoleOptions) -> int:
     """Write the readable part of a damaged cassette to a new file.
 
     Good lines are kept as they are. The damaged file is not changed.
@@ -29,6 +31,7 @@ def recover(file: Path, output: Path, quiet: bool, json: bool, **_verbose: Any) 
     from mcpmock.cassette.canonical import recover as recovered
     from mcpmock.cassette.file import read_bytes, rewrite
 
+    output = target.output
     refuse_existing(output)
     recovery = recovered(read_bytes(file))
     if not recovery.takes:
@@ -37,7 +40,7 @@ def recover(file: Path, output: Path, quiet: bool, json: bool, **_verbose: Any) 
     members = counts(recovery, "takes", "events", "lost", "headers", "footers", "renumbered")
     lines = [f"{file}:{damage.line}: lost: {damage.reason}" for damage in recovery.lost]
     lines.append(f"{output}: {_changes(recovery)}")
-    return report("recovered", file, members, lines, json=json, quiet=quiet)
+    return report("recovered", file, members, lines, console)
 
 
 def _changes(recovery: Recovery) -> str:

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import click
 
+from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.rewriting import RedactOptions
 from mcpmock.printable import many
 
+from .option_table import options
 from .options_files import refuse_existing
-from .output import CASSETTE, common, report
+from .output import CASSETTE, report
 
 
 @click.command(short_help="Replace the secrets in a cassette.")
 @click.argument("file", metavar="FILE", type=CASSETTE)
-@click.option(
-    "-o",
-    "--output",
-    metavar="OUT",
-    type=CASSETTE,
-    help="Write to OUT, which must not exist, instead of FILE itself.",
-)
-@common
-def redact(file: Path, output: Path | None, quiet: bool, json: bool, **_verbose: Any) -> int:
+@options(target=RedactOptions)
+def redact(file: Path, target: RedactOptions, console: ConsoleOptions) -> int:
     """Replace the secrets in a cassette by placeholders, as a recording does.
 
     For recordings made with --no-redact, by older versions or by hand. What is replaced is what
@@ -32,6 +27,7 @@ def redact(file: Path, output: Path | None, quiet: bool, json: bool, **_verbose:
     from mcpmock.cassette.file import join_siblings, load, read_bytes, rewrite
     from mcpmock.redaction.cassettes import redact_cassette
 
+    output = target.output
     if output is not None:
         refuse_existing(output)
     join_siblings(file)
@@ -45,4 +41,4 @@ def redact(file: Path, output: Path | None, quiet: bool, json: bool, **_verbose:
     values, events = many(done.replaced, "value"), many(done.events, "event")
     line = f"{file}: replaced {values} in {events}" if done.replaced else f"{file}: no secrets"
     members = {"replaced": done.replaced, "events": done.events}
-    return report("redacted", output or file, members, [line], json=json, quiet=quiet)
+    return report("redacted", output or file, members, [line], console)

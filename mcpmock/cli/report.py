@@ -8,9 +8,12 @@ from typing import TYPE_CHECKING
 import click
 
 from mcpmock.errors import CassetteError
+from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.viewing import ReportOptions
 from mcpmock.printable import many
 
-from .output import CASSETTE, common, emit, encodable, progress_bar, say
+from .option_table import options
+from .output import CASSETTE, emit, encodable, progress_bar, say
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette
@@ -23,25 +26,9 @@ _PROGRESS_MIN_EVENTS = 10_000
 @click.command(short_help="Write a cassette, or two compared, as an HTML page.")
 @click.argument("file", type=CASSETTE)
 @click.argument("other", required=False, type=CASSETTE)
-@click.option(
-    "-o",
-    "--output",
-    metavar="OUT",
-    type=CASSETTE,
-    help="Write to OUT instead of FILE's name with .html.",
-)
-@click.option("--redact", is_flag=True, help="Replace the secrets of a recording that has some.")
-@click.option("--force", is_flag=True, help="Replace OUT even if it is no page of mcpmock.")
-@common
+@options(reporting=ReportOptions)
 def report(
-    file: Path,
-    other: Path | None,
-    output: Path | None,
-    redact: bool,
-    force: bool,
-    quiet: bool,
-    verbose: bool,  # noqa: ARG001
-    json: bool,
+    file: Path, other: Path | None, reporting: ReportOptions, console: ConsoleOptions
 ) -> int:
     """Write a cassette as one HTML file that any browser opens, without a network.
 
@@ -54,33 +41,33 @@ def report(
     from mcpmock.cassette.file import load, rewrite
     from mcpmock.view.report import report_page
 
-    read = _load_redacted if redact else load
+    read = _load_redacted if reporting.redact else load
 
     stem = file.name.removesuffix(".gz").removesuffix(".jsonl")
-    path = file.with_name(f"{stem}.html") if output is None else output
-    _refuse_foreign(path, force=force)
+    path = reporting.output or file.with_name(f"{stem}.html")
+    _refuse_foreign(path, force=reporting.force)
     exploration = _read_exploration(file)
     if exploration is not None:
-        if other is not None or redact:
+        if other is not None or reporting.redact:
             raise click.UsageError(f"{file} is no cassette: it takes neither OTHER nor --redact")
         page = _explore_page(file, exploration)
         size, described = {}, ""
     else:
         cassettes = [read(one) for one in (file, other) if one is not None]
         for cassette in cassettes:
-            for notice in () if quiet else cassette.notices:
+            for notice in () if console.quiet else cassette.notices:
                 say(f"{cassette.name}:{notice.line}: {notice.text}")
             if any(take.header.redaction == "off" for take in cassette.takes):
                 say(f"{cassette.name}: is not redacted: the page may hold secrets (--redact)")
         events = sum(len(take.events) for cassette in cassettes for take in cassette.takes)
-        shown = events >= _PROGRESS_MIN_EVENTS and not quiet
+        shown = events >= _PROGRESS_MIN_EVENTS and not console.quiet
         with progress_bar("making the page", shown=shown) as progress:
             page = report_page(*cassettes, progress=progress)
         size, described = {"events": events}, f"{many(events, 'event')}, "
     rewrite(path, page)
-    if json:
+    if console.json:
         emit({"type": "report", "file": encodable(path), **size, "bytes": len(page)})
-    elif not quiet:
+    elif not console.quiet:
         say(f"{path}: {described}{len(page) / 1024:,.0f} KiB")
     return 0
 

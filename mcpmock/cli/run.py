@@ -13,10 +13,13 @@ from typing import TYPE_CHECKING
 import click
 
 from mcpmock.errors import CannotStart
+from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.wrapping import RunOptions
 from mcpmock.printable import mcpmock_command
 
+from .option_table import options
 from .options_wrap import own_words
-from .output import common, emit, encodable, say
+from .output import emit, encodable, say
 
 if TYPE_CHECKING:
     from mcpmock.client_config.launch import Launch
@@ -26,23 +29,9 @@ if TYPE_CHECKING:
     short_help="Start a client with its servers recorded.",
     context_settings={"allow_interspersed_args": False},
 )
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, resolve_path=True),
-    metavar="DIR",
-    help="Record all servers to this folder, a file for each run.  [default: a folder for each "
-    "server, in the data folder of the user]",
-)
 @click.argument("client", nargs=-1, required=True, type=click.UNPROCESSED)
-@common
-def run(
-    output: Path | None,
-    client: tuple[str, ...],
-    quiet: bool,
-    verbose: bool,  # noqa: ARG001
-    json: bool,
-) -> int:
+@options(recording=RunOptions)
+def run(client: tuple[str, ...], recording: RunOptions, console: ConsoleOptions) -> int:
     """Start CLIENT with each of its stdio servers recorded, and edit no configuration.
 
     For clients that take servers as options: claude, codex, opencode. Give all options of mcpmock
@@ -61,7 +50,7 @@ def run(
             found.servers,
             machine,
             own_words(),
-            output=output,
+            output=recording.output and recording.output.resolve(),
             temporary=Path(folder),
             approved=approved_servers(machine),
         )
@@ -71,10 +60,10 @@ def run(
         status = _run(launch, Path(folder))
         for path, names in _by_output(launch).items():
             made = sorted(_recordings(path) - before[path])
-            if json:
+            if console.json:
                 told = {"servers": names, "output": path, "files": list(map(encodable, made))}
                 emit({"type": "recorded", **told}, err=True)
-            elif not quiet:
+            elif not console.quiet:
                 for line in _lines(names, made):
                     say(line)
         return status

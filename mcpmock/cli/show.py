@@ -13,9 +13,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.viewing import ShowOptions
 from mcpmock.printable import printable, printable_lines
 
-from .output import CASSETTE, common, emit, print_lines, say, say_notices
+from .option_table import options
+from .output import CASSETTE, emit, print_lines, say, say_notices
 from .show_output import Columns, diagram, draw_waterfall, heading_lines, timeline_lines
 
 if TYPE_CHECKING:
@@ -25,37 +28,8 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("file", type=CASSETTE)
-@click.option(
-    "--filter",
-    "expression",
-    envvar="MCPMOCK_SHOW_FILTER",
-    default="",
-    metavar="EXPR",
-    help="Show only events that match all terms: method=tools/* tool=get_* kind=error dir=c2s id=7"
-    " take=2 s=2 x=7 status=404 text=needle. Values are globs; ! before a term negates it.",
-)
-@click.option(
-    "--id",
-    "id_",
-    envvar="MCPMOCK_SHOW_ID",
-    metavar="ID",
-    help="Show one request and everything that belongs to it, with full payloads.",
-)
-@click.option("--raw", is_flag=True, help="Print the recorded frames, one per line.")
-@click.option("--mermaid", is_flag=True, help="Print a sequence diagram for Markdown.")
-@click.option("--follow", is_flag=True, help="Go on with what is recorded to FILE from now on.")
-@common
-def show(
-    file: Path,
-    expression: str,
-    id_: str | None,
-    raw: bool,
-    mermaid: bool,
-    follow: bool,
-    quiet: bool,
-    verbose: bool,  # noqa: ARG001
-    json: bool,
-) -> int:
+@options(showing=ShowOptions)
+def show(file: Path, showing: ShowOptions, console: ConsoleOptions) -> int:
     """Show the events of a cassette; of a folder, of the newest cassette in it.
 
     Each line is one event: number, time since the start of the take, direction, kind, method and
@@ -66,37 +40,38 @@ def show(
     from mcpmock.cassette.file import load, newest_cassette
     from mcpmock.view.timeline import exchange, timeline
 
-    if json + raw + mermaid > 1:
+    request = showing.request
+    if console.json + showing.raw + showing.mermaid > 1:
         raise click.UsageError("--json, --raw and --mermaid are mutually exclusive")
-    if follow and (mermaid or id_ is not None):
+    if showing.follow and (showing.mermaid or request is not None):
         raise click.UsageError("--follow shows single events, so it excludes --mermaid and --id")
-    event_filter = _parse_filter(expression)
+    event_filter = _parse_filter(showing.expression or "")
     if file.is_dir():
         file = newest_cassette(file)
-        if not quiet:
+        if not console.quiet:
             say(f"{file} is the newest recording in this folder")
-    if follow:
-        return _follow(file, event_filter, json=json, raw=raw)
+    if showing.follow:
+        return _follow(file, event_filter, json=console.json, raw=showing.raw)
     cassette = load(file)
-    if not quiet:
+    if not console.quiet:
         say_notices(cassette)
     everything = timeline(cassette)
-    rows = everything if id_ is None else exchange(everything, id_)
-    if id_ is not None and not rows:
-        say(f"{file}: there is no request with the id {id_}")
+    rows = everything if request is None else exchange(everything, request)
+    if request is not None and not rows:
+        say(f"{file}: there is no request with the id {request}")
         return 1
     if event_filter.terms:
         rows = [row for row in rows if event_filter.keeps(row)]
-    if json:
+    if console.json:
         numbers = [row.event.n for row in everything]
         for row in rows:
             emit(_as_json(row, numbers))
-    elif raw:
+    elif showing.raw:
         _write_frames(rows)
     else:
-        drawing, whole = draw_waterfall(everything), id_ is not None
+        drawing, whole = draw_waterfall(everything), request is not None
         lines = timeline_lines(cassette, rows, drawing, whole=whole)
-        print_lines(diagram(rows) if mermaid else lines)
+        print_lines(diagram(rows) if showing.mermaid else lines)
     return 0
 
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from .options_wrap import (
-    carry_out,
-    change_options,
-    choose_servers,
-    is_meant,
-    place_of,
-)
+from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.wrapping import ChangeOptions, UnwrapOptions
+
+from .option_table import options
+from .options_wrap import carry_out, choose_servers, is_meant, place_of
 from .output import say
 
 if TYPE_CHECKING:
@@ -20,9 +18,11 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Undo `mcpmock wrap`.")
-@click.option("--all", "all_", is_flag=True, help="Undo all that `mcpmock wrap` did.")
-@change_options
-def unwrap(all_: bool, **options: Any) -> int:
+@click.argument("name", required=False)
+@options(undoing=UnwrapOptions, change=ChangeOptions)
+def unwrap(
+    name: str | None, undoing: UnwrapOptions, change: ChangeOptions, console: ConsoleOptions
+) -> int:
     """Take the recorder out of the configuration of server NAME, or of all servers with --all.
 
     The entry is as it was before `mcpmock wrap`, byte for byte. If somebody has changed it since,
@@ -33,24 +33,24 @@ def unwrap(all_: bool, **options: Any) -> int:
     from mcpmock.client_config.files import find_stored, machine_here, side_store
 
     machine = machine_here()
-    if (options["name"] is None) is not all_:
+    if (name is None) is not undoing.everything:
         raise click.UsageError("name a server, or give --all")
     store = side_store(machine)
-    if all_:
+    if name is None:
         stored = find_stored(machine, say, forget=True)
-        chosen = [one for one in stored if is_meant(one, options)]
+        chosen = [one for one in stored if is_meant(one, change)]
     else:
-        chosen = choose_servers(machine, options, recorded=True)
+        chosen = choose_servers(machine, name, change, recorded=True)
     edits: list[ServerEdit] = []
     for found in chosen:
         if found.entry.recorder is None and found.entry.value:
             say(f"{found.entry.name} in {place_of(found)} has no recorder")
             continue
         edits.append(plan_unwrap(found, store))
-    if all_ and not edits:
+    if name is None and not edits:
         say("nothing to take back")
-    for edit in carry_out("unwrap", edits, machine, options):
-        if not options["quiet"]:
+    for edit in carry_out("unwrap", edits, machine, change, console):
+        if not console.quiet:
             how = "as it was before, byte for byte" if edit.exact else "without the recorder"
             stay = f"; the recordings stay in {edit.output}" if edit.output else ""
             say(f"{edit.found.config.path}: {how}{stay}")

@@ -9,31 +9,18 @@ import click
 
 from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.errors import McpMockError
+from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.viewing import WatchOptions
 
-from .output import CASSETTE, common, emit, say
+from .option_table import options
+from .output import CASSETTE, emit, say
 
 
 @click.command(short_help="Serve a live page of a cassette that is being recorded.")
 @click.argument("file", type=CASSETTE)
-@click.option(
-    "--listen",
-    metavar="HOST:PORT",
-    default="127.0.0.1:0",
-    show_default=True,
-    help="Serve the page at this loopback address; port 0 picks a free port.",
-)
-@click.option("--open", "open_", is_flag=True, help="Open the page in a browser.")
-@click.option("--beside", is_flag=True, hidden=True)
-@common
-def watch(
-    file: Path,
-    listen: str,
-    open_: bool,
-    beside: bool,
-    quiet: bool,  # noqa: ARG001
-    verbose: bool,  # noqa: ARG001
-    json: bool,
-) -> int:
+@click.option("--beside", is_flag=True, hidden=True)  # for `record --watch` alone
+@options(watching=WatchOptions)
+def watch(file: Path, beside: bool, watching: WatchOptions, console: ConsoleOptions) -> int:
     """Serve the page of `mcpmock report` on loopback, and follow FILE while it is recorded.
 
     The recorder does not notice. The first line on stderr is the URL with its token: keep it to
@@ -48,7 +35,7 @@ def watch(
     from mcpmock.sessions.watch import Watch
 
     try:
-        host, port = parse_listen(listen)
+        host, port = parse_listen(watching.listen)
     except McpMockError as error:
         raise click.BadParameter(str(error), param_hint="--listen") from error
     files = [file]
@@ -59,13 +46,13 @@ def watch(
         return 3
 
     def announce(url: str) -> None:
-        if json:
+        if console.json:
             emit({"type": "watching" if beside else "listening", "url": url}, err=True)
         elif beside:
             say(f"watch the recording at {url}")
         else:
             write_log_line(f"listening on {url}")
-        if open_:
+        if watching.opens:
             open_page(url)
         if beside:  # who reads the recorder's stderr waits for its end, not for ours
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)

@@ -11,16 +11,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from mcpmock.errors import McpMockError
+from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.wrapping import ChangeOptions, WrapOptions
 from mcpmock.printable import many, mcpmock_command, printable
 
-from .options_wrap import (
-    carry_out,
-    change_options,
-    choose_servers,
-    is_meant,
-    own_words,
-    place_of,
-)
+from .option_table import options
+from .options_wrap import carry_out, choose_servers, is_meant, own_words, place_of
 from .output import cells, data_size, emit, encodable, fit, say
 
 if TYPE_CHECKING:
@@ -30,19 +26,11 @@ if TYPE_CHECKING:
 
 
 @click.command(short_help="Record a server that a client's configuration names.")
-@click.option(
-    "--list", "list_", is_flag=True, help="List the servers of all clients, and change nothing."
-)
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path, resolve_path=True),
-    metavar="DIR",
-    help="Record to this folder, a file for each run.  [default: one for the server, in the data "
-    "folder of the user; for a project .mcpmock/NAME.jsonl]",
-)
-@change_options
-def wrap(list_: bool, output: Path | None, **options: Any) -> int:
+@click.argument("name", required=False)
+@options(wrapping=WrapOptions, change=ChangeOptions)
+def wrap(
+    name: str | None, wrapping: WrapOptions, change: ChangeOptions, console: ConsoleOptions
+) -> int:
     """Put the recorder in front of server NAME in the configuration of a client.
 
     Shows the change, asks, and writes it. Only the command and its arguments change; everything
@@ -53,10 +41,11 @@ def wrap(list_: bool, output: Path | None, **options: Any) -> int:
     from mcpmock.client_config.files import machine_here
 
     machine = machine_here()
-    if list_:
-        return _list(machine, options)
-    if options["name"] is None:
+    if wrapping.lists:
+        return _list(machine, name, change, console)
+    if name is None:
         raise click.UsageError("name a server; --list lists them")
+    output = wrapping.output and wrapping.output.resolve()
     if output is not None and output.exists() and not output.is_dir():
         raise click.BadParameter(f"{output} is a file; name a folder", param_hint="-o")
     from mcpmock.client_config.changes import plan_wrap, recording_path
@@ -64,7 +53,7 @@ def wrap(list_: bool, output: Path | None, **options: Any) -> int:
 
     edits: list[ServerEdit] = []
     can_log_in = find_spec("mcp") is not None  # of the extra `oauth`
-    for found in choose_servers(machine, options, recorded=False):
+    for found in choose_servers(machine, name, change, recorded=False):
         if found.entry.recorder is not None:
             where = f"is recorded already, to {found.entry.recorder.output}"
             hint = "" if output is None else "; unwrap it first to record it elsewhere"
@@ -73,18 +62,18 @@ def wrap(list_: bool, output: Path | None, **options: Any) -> int:
         path = recording_path(found.config, found.entry.name, machine, output)
         program = ["mcpmock"] if found.config.scope == PROJECT else own_words()
         edits.append(plan_wrap(found, program, path, can_log_in=can_log_in))
-    for edit in carry_out("wrap", edits, machine, options):
-        if not options["quiet"]:
-            _say_what_next(edit, machine, options)
+    for edit in carry_out("wrap", edits, machine, change, console):
+        if not console.quiet:
+            _say_what_next(edit, machine, change)
     return 0
 
 
-def _say_what_next(edit: ServerEdit, machine: Machine, options: dict[str, Any]) -> None:
+def _say_what_next(edit: ServerEdit, machine: Machine, change: ChangeOptions) -> None:
     from mcpmock.client_config.clients import BY_ID, PROJECT
 
     config, name = edit.found.config, edit.entry.name
     show = mcpmock_command("show", _from_here(edit.output, machine))
-    take_back = mcpmock_command("unwrap", name, options=_places(options))
+    take_back = mcpmock_command("unwrap", name, options=_places(change))
     say(f"{name}: recorded from its next start, see `{show}`; `{take_back}` takes it back")
     if edit.logs_in:
         login = mcpmock_command("login", edit.found.entry.url, options=_registered(edit))
@@ -102,17 +91,12 @@ def _from_here(output: str, machine: Machine) -> str:
     return output if machine.root == Path.cwd() else f"{machine.root / output}"
 
 
-def _places(options: dict[str, Any]) -> list[str]:
+def _places(change: ChangeOptions) -> list[str]:
     """The options that chose what was wrapped, to choose it again from any folder."""
-    words = [
-        word
-        for name in ("client", "scope")
-        if options[name] is not None
-        for word in (f"--{name}", options[name])
-    ]
-    if options["config"] is not None:
-        words += ["--config", str(options["config"].absolute())]
-    return words + ["--all-places"] * options["all_places"]
+    file = None if change.config is None else str(change.config.absolute())
+    given = {"--client": change.client, "--scope": change.scope, "--config": file}
+    words = [word for flag, value in given.items() if value is not None for word in (flag, value)]
+    return words + ["--all-places"] * change.all_places
 
 
 def _registered(edit: ServerEdit) -> list[str]:
@@ -132,12 +116,14 @@ def _found() -> str:
     return f"here it is {path}"
 
 
-def _list(machine: Machine, options: dict[str, Any]) -> int:
+def _list(
+    machine: Machine, name: str | None, change: ChangeOptions, console: ConsoleOptions
+) -> int:
     """Gives 3 if a file cannot be read."""
     from mcpmock.client_config.document import ConfigError
     from mcpmock.client_config.files import find_servers, find_stored
 
-    found = find_servers(machine, options["config"])
+    found = find_servers(machine, change.config)
     places = {(one.config.path, one.config.keys) for one in found.servers}
     elsewhere = (
         one for one in find_stored(machine, lambda _: None)
@@ -146,19 +132,19 @@ def _list(machine: Machine, options: dict[str, Any]) -> int:
     servers = [
         one
         for one in (*found.servers, *elsewhere)
-        if is_meant(one, options) and options["name"] in (None, one.entry.name)
+        if is_meant(one, change) and name in (None, one.entry.name)
     ]
     for error in found.errors:
         say(error.found)
-    if options["json"]:
+    if console.json:
         for one in servers:
             _emit_server(one, machine)
     else:
         for line in _lines(servers, machine):
             click.echo(printable(line))
-        for config in found.empty if options["verbose"] else ():
+        for config in found.empty if console.verbose else ():
             click.echo(printable(f"{config.path} ({', '.join(config.clients)}): no servers"))
-        if not servers and not options["quiet"]:
+        if not servers and not console.quiet:
             say("no MCP servers found; --config FILE names another file")
     return ConfigError.exit_code if found.errors else 0
 

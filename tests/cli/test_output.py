@@ -9,7 +9,9 @@ from json import dumps, loads
 import click
 import pytest
 
-from mcpmock.cli.output import Announcer, columns, common, emit, say
+from mcpmock.cli.option_table import options
+from mcpmock.cli.output import Announcer, columns, emit, say
+from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import printable, printable_lines
 from tests.cli.conftest import CONTROLS
 from tests.support.hostile import HOSTILE
@@ -108,11 +110,11 @@ def test_saying_is_one_line(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @click.command()
-@common
-@click.pass_context
-def shown(context: click.Context, quiet: bool, verbose: bool, json: bool) -> None:
+@options()
+def shown(console: ConsoleOptions) -> None:
     """Tells what it was asked for."""
-    click.echo(dumps([context.color, quiet, verbose, json]))
+    color = click.get_current_context().color
+    click.echo(dumps([color, console.quiet, console.verbose, console.json]))
 
 
 @pytest.mark.parametrize(

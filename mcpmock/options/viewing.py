@@ -1,0 +1,62 @@
+"""How recordings and the manual are shown."""
+
+from pathlib import Path
+
+import attrs
+
+from .option import option
+
+
+@attrs.frozen(kw_only=True)
+class ReportOptions:
+    """Where `mcpmock report` writes its page."""
+
+    output: Path | None = option(
+        None,
+        "Write to OUT instead of FILE's name with .html.",
+        flags=("-o", "--output"),
+        metavar="OUT",
+    )
+    redact: bool = option(False, "Replace the secrets of a recording that has some.")
+    force: bool = option(False, "Replace OUT even if it is no page of mcpmock.")
+
+
+@attrs.frozen(kw_only=True)
+class ShowOptions:
+    """What `mcpmock show` prints of a cassette."""
+
+    expression: str | None = option(
+        None,
+        "Show only events that match all terms: method=tools/* tool=get_* kind=error dir=c2s id=7"
+        " take=2 s=2 x=7 status=404 text=needle. Values are globs; ! before a term negates it.",
+        flags=("--filter",),
+        metavar="EXPR",
+    )
+    request: str | None = option(
+        None,
+        "Show one request and everything that belongs to it, with full payloads.",
+        flags=("--id",),
+        metavar="ID",
+    )
+    raw: bool = option(False, "Print the recorded frames, one per line.")
+    mermaid: bool = option(False, "Print a sequence diagram for Markdown.")
+    follow: bool = option(False, "Go on with what is recorded to FILE from now on.")
+
+
+@attrs.frozen(kw_only=True)
+class WatchOptions:
+    """Where `mcpmock watch` serves its page."""
+
+    listen: str = option(
+        "127.0.0.1:0",
+        "Serve the page at this loopback address; port 0 picks a free port.",
+        metavar="HOST:PORT",
+    )
+    opens: bool = option(False, "Open the page in a browser.", flags=("--open",))
+
+
+@attrs.frozen(kw_only=True)
+class ManualOptions:
+    """How `mcpmock help` prints a topic."""
+
+    raw: bool = option(False, "Print the Markdown source.")

@@ -1,0 +1,67 @@
+"""How a client's configuration is changed, or the client started, so that servers are recorded."""
+
+from pathlib import Path
+from typing import Literal
+
+import attrs
+
+from .option import option
+
+
+@attrs.frozen(kw_only=True)
+class ChangeOptions:
+    """Which configurations `mcpmock wrap` and `mcpmock unwrap` change, and who confirms it."""
+
+    client: str | None = option(
+        None, "Look only in the configuration of this client.", metavar="ID"
+    )
+    scope: Literal["user", "project", "local"] | None = option(
+        None, "Look only in configurations of the user, or of the project of this folder."
+    )
+    config: Path | None = option(
+        None, "Look in this configuration file, of any client.", metavar="FILE"
+    )
+    all_places: bool = option(False, "Change each configuration that has NAME.")
+    yes: bool = option(False, "Write without asking.")
+    dry_run: bool = option(False, "Show the change, and write nothing.")
+    run_commands: bool = option(
+        False,
+        "Run the commands of a client that keeps its configuration itself.",
+        flags=("--run",),
+    )
+
+
+@attrs.frozen(kw_only=True)
+class WrapOptions:
+    """What `mcpmock wrap` does, and where it lets servers be recorded."""
+
+    lists: bool = option(
+        False, "List the servers of all clients, and change nothing.", flags=("--list",)
+    )
+    output: Path | None = option(
+        None,
+        "Record to this folder, a file for each run.  [default: one for the server, in the data "
+        "folder of the user; for a project .mcpmock/NAME.jsonl]",
+        flags=("-o", "--output"),
+        metavar="DIR",
+    )
+
+
+@attrs.frozen(kw_only=True)
+class UnwrapOptions:
+    """What `mcpmock unwrap` undoes."""
+
+    everything: bool = option(False, "Undo all that `mcpmock wrap` did.", flags=("--all",))
+
+
+@attrs.frozen(kw_only=True)
+class RunOptions:
+    """Where `mcpmock run` records."""
+
+    output: Path | None = option(
+        None,
+        "Record all servers to this folder, a file for each run.  [default: a folder for each "
+        "server, in the data folder of the user]",
+        flags=("-o", "--output"),
+        metavar="DIR",
+    )
