@@ -128,7 +128,7 @@ class MissingExtra(McpMockError):
 
 
 def install_command(extra: str) -> str:
-    """What installs one of our extras."""
+    """Return what installs one of our extras."""
     return f"pip install 'mcpmock[{extra}]'"
 
 

@@ -35,7 +35,7 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """As `printable`, line by line."""
+    """Make each line printable."""
     return "\n".join(printable(line) for line in text.split("\n"))
 
 

@@ -225,7 +225,7 @@ class _Pumps:
         self._waiting = 0
 
     async def work(self) -> None:
-        """Until no further source opens, or enough other tasks wait for one."""
+        """Pump sources until no further one opens, or enough other tasks wait for one."""
         while self._waiting < IDLE_PUMPS:
             self._waiting += 1
             try:

@@ -65,8 +65,8 @@ def diff(old: Source, new: Source, *, ignore: Iterable[str] = ()) -> Diff:
 
 
 def check(cassette: Source) -> CheckReport:
-    """What `mcpmock check` reports. Iterating over it gives the violations of the protocol's rules,
-    in the order of the events: each has its `take` (from 1), its `event`, its `line` and the
+    """Return what `mcpmock check` reports. Iterating over it gives the violations of the protocol's
+    rules, in the order of the events: each has its `take` (from 1), its `event`, its `line` and the
     `violation`, which names and cites the rule. `findings` are about the file: damage, edits.
 
     Raises CassetteError for what cannot be read, or is no cassette.
@@ -80,7 +80,7 @@ def check(cassette: Source) -> CheckReport:
 
 
 def stats(cassette: Source) -> Stats:
-    """What `mcpmock stats` counts. Several add up: `mcpmock.stats("a.jsonl") +
+    """Return what `mcpmock stats` counts. Several add up: `mcpmock.stats("a.jsonl") +
     mcpmock.stats("b.jsonl")`.
 
     Raises CassetteError.

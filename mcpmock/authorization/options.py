@@ -31,7 +31,7 @@ class AuthorizationOptions:
 
     @classmethod
     def parse(cls, text: str) -> AuthorizationOptions:
-        """From `oauth` or `oauth:expires=60s,scope=a b,tool.NAME=SCOPE`. Raises McpMockError."""
+        """Parse `oauth` or `oauth:expires=60s,scope=a b,tool.NAME=SCOPE`. Raises McpMockError."""
         kind, _, rest = text.partition(":")
         if kind != "oauth":
             raise McpMockError(f"{text!r}: {_SYNTAX}")

@@ -457,8 +457,8 @@ def _may_redirect_to(uri: str) -> bool:
 
 
 def _is_registered(uri: str, registered: Sequence[str]) -> bool:
-    """By string, but for the port of a loopback address (RFC 8252, 7.3). `registered` is empty
-    where it is not known.
+    """Compare URIs as strings, but for the port of a loopback address (RFC 8252, 7.3). `registered`
+    is empty where it is not known.
     """
     if not registered:
         return _may_redirect_to(uri)

@@ -75,7 +75,7 @@ def _result_of(item: object, future: Future[Result]) -> Result:
         raise WorkerLost(f"a worker has no {error.name}; install mcpmock there too") from error
     except Exception as error:
         if type(error).__name__ == "KilledWorker":  # of a library that may not be installed
-            raise WorkerLost(f"{item} killed every worker that tried to read it") from error
+            raise WorkerLost(f"every worker that read {item} died") from error
         raise
 
 
@@ -100,7 +100,7 @@ def processes(jobs: int) -> Iterator[Executor | None]:
 
 
 def _begin_worker() -> None:
-    """In a new worker: Ctrl-C, which a terminal sends to all processes, ends it without a
+    """Prepare a new worker: Ctrl-C, which a terminal sends to all processes, ends it without a
     traceback; and it ends with its parent, however that ends.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)

@@ -232,7 +232,7 @@ def _spelled(name: str) -> bytes:
 
 
 def _joined(events: Iterable[bytes]) -> Iterator[bytes]:
-    """What a server wrote to standard error comes in pieces of any size; neighbours become one."""
+    """Join neighbouring pieces of what a server wrote to standard error: they come in any size."""
     pairs = ((raw, _plain_stderr(raw)) for raw in events)
     for place, run in groupby(pairs, key=lambda pair: pair[1] and (pair[1].s, pair[1].x)):
         if place is None:

@@ -223,7 +223,9 @@ def rewrite(path: Path, data: bytes, *, was: bytes | None = None) -> None:
             if not _lock(locked, path):
                 raise CassetteError(path, "is being recorded to", hint="try again later")
             if was is not None and read_bytes(path) != was:
-                raise CassetteError(path, "was recorded to meanwhile", hint="run it again")
+                raise CassetteError(
+                    path, "changed while it was being rewritten", hint="run it again"
+                )
         replace_file(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
     except OSError as error:
         raise CassetteError(path, words_of(error)) from error
@@ -248,7 +250,7 @@ def find_siblings(path: Path) -> list[Path]:
 
 
 def siblings_of_each(paths: Iterable[Path]) -> dict[Path, list[Path]]:
-    """As `find_siblings`, of many cassettes: each folder is listed once."""
+    """Find the siblings of many cassettes: each folder is listed once."""
     found: dict[Path, list[tuple[str, Path]]] = {path: [] for path in paths}
     for folder in dict.fromkeys(path.parent for path in found):
         for name, owner in _numbered_in(folder):
@@ -490,7 +492,7 @@ class TakeFile:
         os.close(self._fd)
 
     def _hash(self, data: bytes) -> None:
-        """In larger portions than lines come: most of the time for a short one is in the call."""
+        """Hash in larger portions than lines come: most of the time for a short one is in the call."""
         self._unhashed += data
         if len(self._unhashed) >= _HASHED_TOGETHER:
             self._digest.update(self._unhashed)

@@ -129,7 +129,7 @@ class Event(msgspec.Struct, omit_defaults=True, kw_only=True, gc=False):
         return None
 
     def _bytes_of(self, text: str) -> bytes:
-        """What was shown as text for people."""
+        """Return what was shown as text for people."""
         return text.encode() if self.raw is None else base64.b64decode(self.raw, validate=True)
 
     def _fact(self) -> messages.Fact | None:

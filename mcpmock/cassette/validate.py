@@ -89,7 +89,7 @@ def _sequence_findings(sheet: Sheet) -> Iterator[Finding]:
 
 
 def _loss_findings(sheet: Sheet) -> Iterator[Finding]:
-    """What the recorder could not record, as it noted itself."""
+    """Yield what the recorder could not record, as it noted itself."""
     for line in sheet.events:
         if b'"gap"' not in line.raw and b'"oversize"' not in line.raw:
             continue

@@ -127,7 +127,7 @@ class MessageChannel(ConversationEnd, trio.abc.Channel[list[Frame]]):
 
     @abstractmethod
     async def receive(self) -> list[Frame]:
-        """As `Receive`."""
+        """Receive frames, as `Receive` says."""
 
     async def send(self, value: list[Frame]) -> None:
         """`send_nowait` and `flush`, for callers with nothing better to do meanwhile."""

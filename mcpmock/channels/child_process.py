@@ -39,7 +39,7 @@ class ChildProcess:
         return self.process.pid
 
     def adopt(self) -> None:
-        """From now on `end` is the affair of the caller."""
+        """Leave `end` to the caller from now on."""
         self._adopted = True
 
     def end(self) -> None:

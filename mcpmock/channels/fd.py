@@ -76,8 +76,8 @@ class Descriptor:
             await trio.lowlevel.checkpoint()
 
     def read(self) -> bytes | None:
-        """What is there, b"" at the end (also when the writer vanished), None if there is nothing
-        now.
+        """Return what is there, b"" at the end (also when the writer vanished), None if there is
+        nothing now.
         """
         try:
             return os.read(self.fd, READ_SIZE)
@@ -204,7 +204,7 @@ class DescriptorQueue(WriteQueue):
 
 
 def log_queue(descriptor: Descriptor) -> DescriptorQueue:
-    """For standard error. A reader that is gone does not end the session; one that does not read
-    costs at most MAX_LOG_BYTES.
+    """Return a queue for standard error. A reader that is gone does not end the session; one that
+    does not read costs at most MAX_LOG_BYTES.
     """
     return DescriptorQueue(descriptor, lossy=True, max_held=MAX_LOG_BYTES)

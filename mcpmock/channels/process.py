@@ -205,7 +205,7 @@ class ProcessChannel(MessageChannel):
 
 
 def _pidfd_of(pid: int) -> int | None:
-    """What becomes readable when the process ends; None where the kernel has no such thing."""
+    """Return what becomes readable when the process ends; None where the kernel has no such thing."""
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):  # not Linux, or out of descriptors: then a thread waits

@@ -99,7 +99,7 @@ class WriteQueue:
         self._changed.unpark_all()
 
     def drop(self, error: trio.BrokenResourceError | None = None) -> None:
-        """What is held goes nowhere, and nothing is taken any more."""
+        """Drop what is held, and take nothing any more."""
         self._broken = self._broken or error or trio.BrokenResourceError("closed")
         self._waiting, self.held = [], 0
         self._changed.unpark_all()

@@ -55,7 +55,7 @@ def _queue_and_inode(ours: socket.socket | trio.socket.SocketType) -> tuple[int,
 
 
 def _query(family: int, theirs: tuple[str | int, ...], ours: tuple[str | int, ...]) -> bytes:
-    """For the end whose own address is `theirs`."""
+    """Ask for the end whose own address is `theirs`."""
     addresses = (
         socket.inet_pton(family, str(end[0]).partition("%")[0]).ljust(_ADDRESS, b"\0")
         for end in (theirs, ours)

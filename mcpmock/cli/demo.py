@@ -114,7 +114,7 @@ def _make_folder(output: Path | None) -> Path:
 
 
 def _recorded(cassette: Path, visit: Visit | None) -> Outcome:
-    """What was recorded: each method with the number of its messages."""
+    """Return what was recorded: each method with the number of its messages."""
     from mcpmock.cassette.file import load
     from mcpmock.protocol.messages import C2S, Notification, Request
 
@@ -150,7 +150,9 @@ def _replayed(live: Visit, again: Visit) -> Outcome:
 
 
 def _missed(visit: Visit) -> Outcome:
-    """What the client received for a request that was not recorded, and what mcpmock printed."""
+    """Return what the client received for a request that was not recorded, and what mcpmock
+    printed.
+    """
     lines = visit.stderr.splitlines()
     return {
         "type": "missed",
@@ -161,7 +163,7 @@ def _missed(visit: Visit) -> Outcome:
 
 
 def _broken(visit: Visit) -> Outcome:
-    """What the client received when the fault fired."""
+    """Return what the client received when the fault fired."""
     results = [one["result"] for one in visit.saw if "result" in one]
     answer = next((result for result in results if result.get("isError")), None)
     return {"type": "broken", "fault": _FAULT, "answer": answer, "status": visit.status}

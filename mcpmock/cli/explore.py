@@ -206,7 +206,7 @@ def _space(
         if (events := episode.events)
     ]
     if not sessions:
-        raise CassetteError(cassette.name, "no client says anything in it")
+        raise CassetteError(cassette.name, "it contains no client messages")
     take, session, events = sessions[richest([one[2] for one in sessions])]
     only: str | int | None = request
     if request is not None and request.lstrip("-").isdecimal():

@@ -50,7 +50,7 @@ class ExploreOutput:
             click.echo(printable(f"{row.n:>5} {row.verdict:9} {row.run.variant.text}"))
 
     def progress(self, text: str) -> None:
-        """On a terminal, one line that is written over."""
+        """Show progress: on a terminal, one line that is written over."""
         if self._progress:
             sys.stderr.write(f"\r\x1b[K{printable(text)}")
             sys.stderr.flush()

@@ -85,7 +85,7 @@ def _print_list(*, json: bool) -> None:
 
 
 def _unknown(topic: str) -> str:
-    """What to type instead: the command of that name, or the topics with the nearest names."""
+    """Return what to type instead: the command of that name, or the topics with the nearest names."""
     context = click.get_current_context().find_root()
     assert isinstance(context.command, click.Group)
     if context.command.get_command(context, topic) is not None:
@@ -97,7 +97,7 @@ def _unknown(topic: str) -> str:
 
 
 def _show(text: str) -> None:
-    """On the terminal, in a pager if it is longer than the screen."""
+    """Show a text on the terminal, in a pager if it is longer than the screen."""
     rendered = _render(text, min(columns(), MAX_TEXT_WIDTH))
     if rendered.count("\n") < shutil.get_terminal_size().lines:
         click.echo(rendered, nl=False)

@@ -82,7 +82,7 @@ def work_on_each(
 
     jobs, address = sharing.jobs, sharing.scheduler
     if jobs > 1 and address is not None:
-        raise click.UsageError("--jobs and --scheduler are two ways to share the work: give one")
+        raise click.UsageError("--jobs and --scheduler are mutually exclusive")
     workers = processes(min(jobs, len(items))) if address is None else scheduler(address)
     shown = len(items) >= _MIN_PROGRESS_ITEMS and not quiet
     shown = shown and not (prints_each and sys.stdout.isatty())

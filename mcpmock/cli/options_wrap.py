@@ -195,7 +195,7 @@ def on_terminal() -> bool:
 
 def _ask() -> None:
     if not on_terminal():
-        raise NotChosen("nothing was written: there is no terminal to ask on; --yes writes")
+        raise NotChosen("nothing was written: not a terminal; pass --yes to skip the question")
     if not click.confirm("Write this?", err=True):
         raise NotWritten("nothing was written")
 

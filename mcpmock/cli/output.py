@@ -248,7 +248,7 @@ def encodable(path: Path | str) -> str:
 
 
 def duration(microseconds: int) -> str:
-    """As text: `0.6 ms`, `41 ms`, `1.52 s`, `2:03 min`."""
+    """Format a duration: `0.6 ms`, `41 ms`, `1.52 s`, `2:03 min`."""
     ms = microseconds / 1000
     if abs(ms) < 1000:
         return f"{ms:.0f} ms" if abs(ms) >= 10 or not ms else f"{ms:.1f} ms"
@@ -259,7 +259,7 @@ def duration(microseconds: int) -> str:
 
 
 def data_size(size: int) -> str:
-    """As text: `847 B`, `1.2 kB`, `34 MB`."""
+    """Format a size: `847 B`, `1.2 kB`, `34 MB`."""
     if size < 1000:
         return f"{size} B"
     number, units = size / 1000, list(_SIZE_UNITS)

@@ -90,7 +90,7 @@ def _recording(file: Path, mode: str | None) -> Recording:
     from mcpmock.sessions.take import Recording
 
     if mode in (None, "none"):
-        raise CassetteError(file, "no such file or folder", hint="--mode once records it")
+        raise CassetteError(file, "no such file or folder", hint="to record it, use --mode once")
     return Recording(output=file, overwrite=mode in ("all", "rewrite"))
 
 

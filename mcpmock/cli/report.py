@@ -49,7 +49,7 @@ def report(
     exploration = _read_exploration(file)
     if exploration is not None:
         if other is not None or reporting.redact:
-            raise click.UsageError(f"{file} is no cassette: it takes neither OTHER nor --redact")
+            raise click.UsageError(f"{file} is an exploration: OTHER and --redact need a cassette")
         page = _explore_page(file, exploration)
         size, described = {}, ""
     else:
@@ -117,4 +117,4 @@ def _refuse_foreign(path: Path, *, force: bool) -> None:
     except OSError as error:
         raise CassetteError(path, error.strerror or str(error)) from error
     if not ours:
-        raise CassetteError(path, "is no page of mcpmock report", hint="--force replaces it")
+        raise CassetteError(path, "was not written by `mcpmock report`", hint="--force replaces it")

@@ -120,5 +120,5 @@ def junit_of(report: Report) -> str:
 
 
 def _fit(text: str) -> str:
-    """Without the characters that XML 1.0 forbids and `printable` lets pass."""
+    """Drop the characters that XML 1.0 forbids and `printable` lets pass."""
     return _NO_XML.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text)

@@ -84,7 +84,7 @@ def _recordings(folder: str) -> set[Path]:
 
 
 def _lines(names: list[str], made: list[Path]) -> Iterator[str]:
-    """What was recorded of the servers that share a folder."""
+    """Yield what was recorded of the servers that share a folder."""
     servers = ", ".join(names)
     if not made:
         yield f"{servers}: nothing was recorded: the client did not start it"

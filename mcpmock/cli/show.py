@@ -127,8 +127,8 @@ def _follow(file: Path, event_filter: Filter, *, json: bool, raw: bool) -> int:
 
 
 def _as_json(row: Row, numbers: Sequence[int]) -> dict[str, Any]:
-    """For `--json`: what is known about an event, and the event as recorded. `numbers` are the
-    event numbers of all rows.
+    """Return for `--json` what is known about an event, and the event as recorded. `numbers` are
+    the event numbers of all rows.
     """
     return {
         "type": "event",

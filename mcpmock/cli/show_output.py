@@ -208,7 +208,7 @@ def _styled(text: str, style: dict[str, Any]) -> str:
 
 @cache
 def _codes(**style: Any) -> list[str]:
-    """What switches a style on and off; there are few of them, and many rows."""
+    """Return what switches a style on and off; there are few of them, and many rows."""
     return click.style("\0", **style).split("\0")
 
 

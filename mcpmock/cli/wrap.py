@@ -177,7 +177,7 @@ def _described(found: FoundServer, machine: Machine) -> str:
 
 
 def _wrapped_as(found: FoundServer) -> str:
-    """What `wrap` would make of a remote server."""
+    """Return what `wrap` would make of a remote server."""
     from mcpmock.client_config.changes import plan_wrap
 
     try:

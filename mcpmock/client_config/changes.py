@@ -136,7 +136,7 @@ def plan_wrap(
         "".join([entry.name, str(config.path), *program, output]).encode()
     except UnicodeEncodeError as error:
         raise CannotRecord(
-            f"{config.path}: a name here is not UTF-8, and cannot stand in it"
+            f"{config.path}: a name or path is not valid UTF-8 and cannot be written into the file"
         ) from error
     if entry.transport == "stdio":
         change = wrap(found.document, config.keys, entry.name, record_words(program, output))

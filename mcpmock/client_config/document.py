@@ -72,8 +72,8 @@ class Document(ABC):
 
     @abstractmethod
     def added(self, span: Span, name: str, value: str) -> str:
-        """What to insert right behind the value at a span, so that its object has one more member
-        with this name and value.
+        """Return what to insert right behind the value at a span, so that its object has one more
+        member with this name and value.
         """
 
     def at(self, path: Path) -> Any:

@@ -157,7 +157,9 @@ def _command_behind(document: Document, path: Keys) -> int:
     """Index of the first word behind the recorder."""
     recorder = ServerEntry(path[-1], document.at(path)).recorder
     if recorder is None or recorder.behind is None:
-        raise ConfigError(document.file, f"no `--` shows where the command of {path[-1]} begins")
+        raise ConfigError(
+            document.file, f"cannot find the command of {path[-1]}: its arguments contain no `--`"
+        )
     return recorder.behind
 
 
@@ -192,7 +194,7 @@ def _words(document: Document, path: Keys) -> list[str]:
 
 
 def quote(word: str) -> str:
-    """As both JSON and TOML spell a string."""
+    """Quote a string as both JSON and TOML spell it."""
     return json.dumps(word, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 

@@ -98,8 +98,8 @@ def find_recorder(words: Sequence[str]) -> RecordCommand | None:
 
 
 def record_words(program: Sequence[str], output: str) -> list[str]:
-    """What to put before a command so that it is recorded. Options, not variables: the SDKs pass
-    few variables to the servers that they start.
+    """Return what to put before a command so that it is recorded. Options, not variables: the SDKs
+    pass few variables to the servers that they start.
     """
     return [*program, _RECORD, *_FLAGS, "-o", output, "--"]
 

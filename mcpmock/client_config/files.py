@@ -95,7 +95,7 @@ class WrappedServer(msgspec.Struct, frozen=True):
 
     @classmethod
     def of(cls, config: ConfigFile, server: str) -> WrappedServer:
-        """With nothing that undoes it."""
+        """Return a server of a file, with nothing that undoes a change."""
         return cls(
             file=str(config.path),
             clients=config.clients,
@@ -149,7 +149,7 @@ class SideStore:
         name.unlink(missing_ok=True)
 
     def all(self) -> Iterator[WrappedServer]:
-        """In the order of their files and names."""
+        """Yield all stored servers, in the order of their files and names."""
         found = [self._read(name) for name in self.folder.glob("*.json")]
         yield from sorted((one for one in found if one), key=lambda one: (one.file, one.server))
 
@@ -297,7 +297,7 @@ def make_private_folder(folder: Path) -> None:
 
 
 def _existing_files(machine: Machine) -> Iterator[ConfigFile]:
-    """In the order of the table."""
+    """Yield the files that exist, in the order of the table."""
     for config in config_files(machine):
         names = sorted(config.path.glob(config.below)) if config.below else [config.path]
         for name in names:
@@ -306,7 +306,7 @@ def _existing_files(machine: Machine) -> Iterator[ConfigFile]:
 
 
 def _described(machine: Machine, path: Path) -> list[ConfigFile]:
-    """What is known of a file that the user named: its row of the table, or its own shape."""
+    """Return what is known of a file that the user named: its row of the table, or its own shape."""
     path = path.absolute()
     known = [one for one in _existing_files(machine) if one.path == path]
     if known:

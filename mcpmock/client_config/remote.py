@@ -253,7 +253,7 @@ def _rebuilt(document: Document, entry: ServerEntry, url_name: str) -> dict[str,
     values = dict(entry.value.get(environment) or {})
     url = values.pop(URL_VARIABLE, "") if "--url-env" in told else told.get("--url", [""])[0]
     if not url:
-        raise ConfigError(document.file, f"no URL stands in the command of {entry.name}")
+        raise ConfigError(document.file, f"the command of {entry.name} contains no URL")
     transport = told.get("--url-transport", [""])[0]
     new: dict[str, Any] = {"url" if transport == _SSE else url_name: url}
     headers: dict[str, str] = {}

@@ -59,7 +59,9 @@ class TomlDocument(Document):
                 return Span(*header.span(1))
         found = _NAME.search(self.text[: self.span(path).start])
         if found is None:
-            raise ConfigError(self.file, f"{name} stands where it cannot be changed")
+            raise ConfigError(
+                self.file, f"{name} cannot be changed here (an inline table?); edit it by hand"
+            )
         return Span(*found.span(1))
 
     def spelled(self, name: str, value: str | None = None) -> str:

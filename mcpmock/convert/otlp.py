@@ -259,7 +259,7 @@ def _attribute(key: str, value: str | int) -> OtlpObject:
 
 
 def _encodable(text: str) -> str:
-    """Without lone surrogates, which JSON may hold and UTF-8 may not."""
+    """Drop lone surrogates, which JSON may hold and UTF-8 may not."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -71,7 +71,7 @@ class DemoClient:
         self.wait(*self.request((method, params)))
 
     def call_tool(self, name: str, *, token: str | None = None, **arguments: Any) -> None:
-        """With a `token`, it asks for progress."""
+        """Call a tool. With a `token`, it asks for progress."""
         meta = {} if token is None else {"_meta": {"progressToken": token}}
         self.call("tools/call", {**meta, "name": name, "arguments": arguments})
 

@@ -85,8 +85,8 @@ class ClientBaseline:
         )
 
     def with_reference(self, reference: ClientRun) -> ClientBaseline:
-        """For a race, beside the run of its plainest cell: a program that reports a timeout there
-        may report it in all.
+        """Return the baseline of a race, beside the run of its plainest cell: a program that
+        reports a timeout there may report it in all.
         """
         return attrs.evolve(self, statuses=self.statuses | {reference.status})
 

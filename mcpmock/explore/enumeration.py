@@ -90,7 +90,7 @@ class Space:
                 yield request
 
     def untried(self) -> Iterator[tuple[str, str]]:
-        """What is never cancelled, and why."""
+        """Yield what is never cancelled, and why."""
         if not self.cancels:
             return
         for request in self._chosen():

@@ -136,7 +136,7 @@ class Baseline:
 
     @classmethod
     def of(cls, runs: Sequence[ServerRun]) -> Baseline:
-        """From several runs of the recorded order."""
+        """Build a baseline from several runs of the recorded order."""
         seen = [_seen_in(run) for run in runs]
         first = seen[0]
         answers = {
@@ -187,7 +187,7 @@ def broken_rules(run: ServerRun) -> list[Broken]:
 
 
 def reaction_of(run: ServerRun, id_: bytes) -> str:
-    """What the server did behind the cancel of a request, as far as it was seen."""
+    """Return what the server did behind the cancel of a request, as far as it was seen."""
     seen = _seen_in(run)
     words = seen.late_words.get(id_, [])
     if _ended_early(run.events):
@@ -205,8 +205,8 @@ def _seen_in(run: ServerRun) -> _Seen:
 
 
 def _seen(events: Iterable[Event], *, over_http: bool) -> _Seen:
-    """What was said. An answer to what was cancelled is late for certain behind the answer to a
-    request that was sent behind the cancel: over HTTP, behind the 202 for the cancel.
+    """Return what was said. An answer to what was cancelled is late for certain behind the answer
+    to a request that was sent behind the cancel: over HTTP, behind the 202 for the cancel.
     """
     seen = _Seen()
     tokens: dict[bytes, bytes] = {}
@@ -504,8 +504,8 @@ def _wrong(run: ServerRun, seen: _Seen, baseline: Baseline) -> Iterator[Broken]:
 
 
 def usual_failures(runs: Sequence[Sequence[Broken]]) -> list[Broken]:
-    """What fails in the recorded order, each cause once; a matter of time only if it failed so in
-    most of the runs.
+    """Return what fails in the recorded order, each cause once; a matter of time only if it failed
+    so in most of the runs.
     """
     times = Counter(cause for found in runs for cause in {one.cause for one in found})
     first = {one.cause: one for found in runs for one in found if one.verdict == "broken"}

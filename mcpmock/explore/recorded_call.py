@@ -122,7 +122,7 @@ def messages_of_events(events: Iterable[Event]) -> Iterable[tuple[Event, Message
 
 
 def word_of(message: Message) -> Word | None:
-    """What a message of the server is to the call that it belongs to."""
+    """Return what a message of the server is to the call that it belongs to."""
     match message:
         case Request():
             return "question"

@@ -75,7 +75,7 @@ class Variant:
         return any(change.ends for change in self.changes)
 
     def plan(self, seed: int, *, strict: bool = False) -> Plan:
-        """As a plan of faults, with its schedule."""
+        """Return a plan of faults, with its schedule."""
         moves = tuple(one.move for one in self.changes if one.move is not None)
         lost = tuple(one.disconnect for one in self.changes if one.disconnect is not None)
         order = EventOrder(

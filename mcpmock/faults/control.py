@@ -23,7 +23,9 @@ fault: `latency:latency=200ms,tool=get_*`.
 """
 Faults = Given | Iterable[Given]
 """One of these, or several."""
-_NO_FAULT = "no fault {!r}: say a plan, a fault of mcpmock.faults, a TOML file or a shorthand"
+_NO_FAULT = (
+    "{!r} is not a fault; expected a plan, a fault of mcpmock.faults, a TOML file or a shorthand"
+)
 
 
 def plan_of(faults: Faults | None, seed: int | None = None) -> Plan:
@@ -58,7 +60,7 @@ def is_file(given: Given) -> TypeGuard[str | os.PathLike[str]]:
 
 
 def several(faults: Faults | None) -> Iterator[Given]:
-    """What was given, one by one. Raises TypeError for anything else."""
+    """Yield what was given, one by one. Raises TypeError for anything else."""
     if faults is None:
         return
     if isinstance(faults, Plan | Fault | str | os.PathLike):
@@ -187,8 +189,8 @@ class FaultControl:
         return list(self._run.receipts)
 
     def tallies(self) -> list[dict[str, Any]]:
-        """For each fault, including those that were removed: `fault` (its name or kind), `kind`,
-        how often it `fired` and `matched`, and `must_fire`.
+        """Return for each fault, including those that were removed: `fault` (its name or kind),
+        `kind`, how often it `fired` and `matched`, and `must_fire`.
 
         >>> with mcpmock.serve("weather.jsonl", faults="drop:tool=get_*,must_fire=true") as server:
         ...     server.faults.tallies()

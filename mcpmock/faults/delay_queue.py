@@ -148,8 +148,8 @@ class DelayQueue:
                     yield Send(frames)
 
     def release(self, now: float) -> Iterable[Action]:
-        """What is due, as far as it goes one way. The rest comes in the same instant: a player
-        answers at once, and its answer must find what came before it still held.
+        """Return what is due, as far as it goes one way. The rest comes in the same instant: a
+        player answers at once, and its answer must find what came before it still held.
         """
         way: Direction | None = None
         while self._due and self._due[0][0] <= now:

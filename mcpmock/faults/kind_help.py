@@ -78,7 +78,7 @@ class KindHelp:
 
 
 def help_of(kind: str) -> KindHelp:
-    """What a user has to know of a kind."""
+    """Return what a user has to know of a kind."""
     cls = KINDS[kind]
     hints = get_type_hints(cls, include_extras=True)
     text, _, example = (inspect.getdoc(cls) or "").partition(">>> ")
@@ -107,7 +107,7 @@ def help_of(kind: str) -> KindHelp:
 
 
 def match_keys() -> Sequence[str]:
-    """What `match` may name."""
+    """Return what `match` may name."""
     return [field.name for field in attrs.fields(Match)]
 
 
@@ -138,7 +138,7 @@ def _default(field: attrs.Attribute[Any], type_: Any) -> str:
 
 
 def _with_unit(value: float, knob: Knob) -> str:
-    """In the largest unit that has it as a whole number."""
+    """Format a value in the largest unit that has it as a whole number."""
     exact = Decimal(repr(value))
     for unit, factor in sorted(knob.units.items(), key=lambda one: -one[1]):
         many = exact / Decimal(repr(factor))

@@ -167,7 +167,7 @@ def method_mistakes(match: Match, *methods: str) -> Iterator[str]:
 
 
 def _carriers(method: str) -> On:
-    """What messages of a method (a glob) can be."""
+    """Return what messages of a method (a glob) can be."""
     known = [name for name in (*_SENDERS, "GET", "DELETE") if fnmatchcase(name, method)]
     if not known and not method.startswith("notifications/"):
         return On.MESSAGE | On.EXCHANGE | On.CLOSE  # a method of a client's own

@@ -138,8 +138,8 @@ class Effect:
 
 
 def lines_of(frames: Sequence[m.Frame], subject: Subject, stream: int | None) -> Iterator[Hashable]:
-    """What this must not overtake: what belongs to the same call, or to the same exchange; and an
-    end nothing at all that goes its way.
+    """Yield what this must not overtake: what belongs to the same call, or to the same exchange;
+    and an end nothing at all that goes its way.
     """
     frame = frames[-1]
     is_beside = stream is not None and frame.direction is m.S2C and frame.exchange != stream

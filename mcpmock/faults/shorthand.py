@@ -58,7 +58,7 @@ def spell_toml(value: Any) -> str:
 
 
 def _spell_bare(value: Any) -> str:
-    """Without the quotation marks that a text needs in TOML only."""
+    """Drop the quotation marks that a text needs in TOML only."""
     if not isinstance(value, str):
         return spell_toml(value)
     try:

@@ -138,8 +138,8 @@ class Triggers:
     def _apply(
         self, armed: Armed, matched: MatchedMessage, dice: Dice, note: Note, *, continues: bool
     ) -> list[Act] | None:
-        """What a fault makes of a message; None if it changes nothing, or failed. A bug in one must
-        not reach the wire (law 6: the observer may fail, the wire may not).
+        """Return what a fault makes of a message; None if it changes nothing, or failed. A bug in
+        one must not reach the wire (law 6: the observer may fail, the wire may not).
         """
         turn, drawn = armed.turn, len(dice.drawn)
         try:

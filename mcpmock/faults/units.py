@@ -124,7 +124,7 @@ def read_value(value: Any, type_: Any) -> Any:
 
 
 def describe_type(type_: Any) -> str:
-    """What a plan may write for a field of this type."""
+    """Return what a plan may write for a field of this type."""
     args, origin = [arg for arg in get_args(type_) if arg is not NoneType], get_origin(type_)
     if origin is Annotated:
         return str(args[1].what)

@@ -113,7 +113,7 @@ def metadata_answer(response: httpx2.Response) -> httpx2.Response:
 
 
 def problem_of(response: httpx2.Response, model: type[BaseModel]) -> str | None:
-    """What is wrong with a document, if anything is."""
+    """Return what is wrong with a document, if anything is."""
     try:
         model.model_validate_json(response.content)
     except ValidationError as error:
@@ -140,7 +140,7 @@ def error_of(response: httpx2.Response) -> str:
 
 
 def refusal(response: httpx2.Response) -> McpMockError:
-    """What an answer that is none says."""
+    """Return what an answer that is none says."""
     place, error = _place(response.request), error_of(response)
     if not error:
         redirect = ", a redirect that is not followed" if response.is_redirect else ""
@@ -165,7 +165,7 @@ def _replaced(response: httpx2.Response, status: int, body: bytes) -> httpx2.Res
 
 
 def _members(response: httpx2.Response) -> dict[str, Any]:
-    """Those of a JSON object or of a form; none, of anything else."""
+    """Return the members of a JSON object or a form; none of anything else."""
     kind = response.headers.get("Content-Type", "").partition(";")[0].strip().lower()
     if kind == "application/x-www-form-urlencoded":
         return dict(parse_qsl(response.content.decode("ascii", "replace")))
@@ -177,7 +177,7 @@ def _members(response: httpx2.Response) -> dict[str, Any]:
 
 
 def _secrets_in(request: httpx2.Request) -> Iterator[str]:
-    """What was sent that must not come back to a terminal."""
+    """Yield what was sent that must not come back to a terminal."""
     form = parse_qsl(request.content.decode("ascii", "replace"))
     yield from (value for name, value in form if name in _SECRETS)
     kind, _, login = request.headers.get("Authorization", "").partition(" ")
@@ -204,7 +204,9 @@ async def _body(response: httpx2.Response, place: str) -> bytes:
 
 
 def _decompressed(body: bytes, coding: str) -> bytes | None:
-    """At most a byte more than MAX_ANSWER_BYTES; None for what cannot be decompressed whole."""
+    """Decompress at most a byte more than MAX_ANSWER_BYTES; None for what cannot be decompressed
+    whole.
+    """
     match coding.strip().lower():
         case "identity" | "":
             return body

@@ -54,7 +54,9 @@ class Callback:
     _event: trio.Event = attrs.field(factory=trio.Event)
 
     async def parameters(self) -> dict[str, str]:
-        """Those of the redirect, once the browser has come. Raises McpMockError for an error."""
+        """Wait for the browser and return the parameters of its redirect. Raises McpMockError for
+        an error.
+        """
         await self._event.wait()
         assert self._came is not None
         if "code" not in self._came:

@@ -62,7 +62,9 @@ class OAuthCredentials:
         return [("Authorization", f"Bearer {self._login.access_token}")]
 
     async def renew(self, refused: HttpResponse, sent: Headers) -> str | None:
-        """As `Credentials.renew`. Requests that were refused together wait for one renewal."""
+        """Renew the token, as `Credentials.renew` says. Requests that were refused together wait
+        for one renewal.
+        """
         async with self._renewing:
             if sent != self.fields():
                 return None
@@ -80,7 +82,9 @@ class OAuthCredentials:
         return None
 
     def refused_anew(self) -> str:
-        """As `Credentials.refused_anew`: the issuer renews what the server no longer takes."""
+        """Say, as `Credentials.refused_anew`, that the issuer renews what the server no longer
+        takes.
+        """
         self.refused = True
         self._tell(self._outdated)
         return self._outdated

@@ -239,7 +239,9 @@ class _Provider(OAuthClientProvider):
         return response
 
     async def _ask_for_token(self, request: httpx2.Request) -> httpx2.Response:
-        """With the device grant until the user has agreed elsewhere, or the code is over."""
+        """Log in with the device grant: wait until the user has agreed elsewhere, or the code is
+        over.
+        """
         request.headers["Accept"] = "application/json"
         if self._device is None:
             return await self._fetch(request, Step.TOKEN)
@@ -329,8 +331,8 @@ async def _probe(url: str) -> tuple[httpx2.Request, httpx2.Response]:
             statuses.append((request.method, response.status_code))
     told = ", ".join(f"{method} has status {status}" for method, status in statuses)
     if any(status < 300 for _, status in statuses):
-        raise McpMockError(f"{url} asks for no login: {told}; leave out --oauth")
-    raise McpMockError(f"{url} asks for no login: {told}; correct the URL")
+        raise McpMockError(f"{url} needs no login: {told}; remove --oauth")
+    raise McpMockError(f"{url} needs no login: {told}; correct the URL")
 
 
 async def refresh(store: TokenStore, login: ServerLogin) -> ServerLogin | None:
@@ -371,7 +373,7 @@ async def _refresh_alone(store: TokenStore, login: ServerLogin) -> ServerLogin |
 
 @asynccontextmanager
 async def _alone(store: TokenStore, url: str) -> AsyncIterator[None]:
-    """As `TokenStore.locked`; others' turns are waited for."""
+    """Lock a server as `TokenStore.locked` does, after others have had their turn."""
     while True:
         with store.locked(url) as alone:
             if alone:
@@ -485,8 +487,8 @@ def _register_for_more(request: httpx2.Request, context: OAuthContext) -> None:
 
 
 def _ask_for(refused: httpx2.Response, scopes: tuple[str, ...]) -> None:
-    """As if the server had asked for these scopes: what it asks for is what the provider registers
-    for and wants to be granted. Without any, its own, as far as they can be some.
+    """Pretend that the server has asked for these scopes: what it asks for is what the provider
+    registers for and wants to be granted. Without any, its own, as far as they can be some.
     """
     wanted = " ".join(scopes or split_scopes(extract_scope_from_www_auth(refused) or ""))
     metadata = extract_resource_metadata_from_www_auth(refused)
@@ -496,7 +498,7 @@ def _ask_for(refused: httpx2.Response, scopes: tuple[str, ...]) -> None:
 
 
 def _restore(provider: _Provider, login: ServerLogin) -> None:
-    """What the provider knew when it logged in."""
+    """Give the provider what it knew when it logged in."""
     context = provider.context
     context.client_info, context.current_tokens = provider.memory.client, provider.memory.tokens
     context.token_expiry_time = _EXPIRED

@@ -140,7 +140,7 @@ class TokenStore:
             os.close(handle)
 
     def _data(self, url: str) -> bytes:
-        """What is kept for a server; nothing, if it is not known."""
+        """Return what is kept for a server; nothing, if it is not known."""
         if self.keyring is not None:
             return (_answer_of(self.keyring.get_password, url) or "").encode()
         path = self._path(url, ".json")
@@ -179,8 +179,8 @@ class TokenStore:
 
 
 def _answer_of(ask: Callable[..., Answer], *arguments: str) -> Answer:
-    """What a keyring says of our service. Raises McpMockError for an error of it, which may be of
-    any class, and for none in KEYRING_TIMEOUT_S.
+    """Return what a keyring says of our service. Raises McpMockError for an error of it, which may
+    be of any class, and for none in KEYRING_TIMEOUT_S.
     """
     answer = Future[Answer]()
 

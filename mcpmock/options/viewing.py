@@ -40,7 +40,7 @@ class ShowOptions:
     )
     raw: bool = option(False, "Print the recorded frames, one per line.")
     mermaid: bool = option(False, "Print a sequence diagram for Markdown.")
-    follow: bool = option(False, "Go on with what is recorded to FILE from now on.")
+    follow: bool = option(False, "Keep printing events as they are recorded, like `tail -f`.")
 
 
 @attrs.frozen(kw_only=True)

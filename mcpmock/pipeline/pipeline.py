@@ -77,7 +77,7 @@ class Pipeline:
         return self._held_before(len(self.stages))
 
     def halted_until(self, direction: Direction) -> float | None:
-        """Until when the source of this direction must not be read; None if it may be."""
+        """Return until when the source of this direction must not be read; None if it may be."""
         latest = None
         for stage in self.stages:  # a loop, not `max`: this runs for every batch
             until = stage.halted_until(direction)
@@ -90,7 +90,7 @@ class Pipeline:
         return max((until for until in held if until is not None), default=None)
 
     def _pass_on(self, place: int, frames: Sequence[Frame], now: float) -> None:
-        """From stage `place` (or from outside) to the next one, or out."""
+        """Pass frames on from stage `place` (or from outside) to the next one, or out."""
         # Frames of the batch whose processing ended the session are dropped too.
         if self.hung_up is not None:
             return

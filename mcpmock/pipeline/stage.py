@@ -62,7 +62,7 @@ class Stage:
         return None
 
     def halted_until(self, direction: Direction) -> float | None:  # noqa: ARG002
-        """Until when the source of this direction must not be read; None if it may be."""
+        """Return until when the source of this direction must not be read; None if it may be."""
         return None
 
     def begin(self, now: float) -> Iterable[Action]:  # noqa: ARG002

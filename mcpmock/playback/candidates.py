@@ -84,7 +84,7 @@ class Candidate:
             self._schedule.follow_plan(now)
 
     def send_due(self, now: float) -> list[Frame]:
-        """What is due, in order, with the live ids in place of the recorded ones."""
+        """Return what is due, in order, with the live ids in place of the recorded ones."""
         frames: list[Frame] = []
         for position in () if self._schedule is None else self._schedule.take_due(now):
             planned = self.plan.messages[position]
@@ -125,7 +125,7 @@ class Candidate:
         schedule.put_back(due, now)
 
     def _still_to_send(self, due: list[int], sent: dict[object, list[object]]) -> list[int]:
-        """What is due without what counts as `sent`."""
+        """Return what is due without what counts as `sent`."""
         different: list[int] = []
         for position in due:
             planned = self.plan.messages[position]
@@ -145,7 +145,7 @@ class Candidate:
         return unsent
 
     def sent_by_purpose(self) -> dict[object, list[object]]:
-        """What was sent, or counts as sent, but for answers and endings."""
+        """Return what was sent, or counts as sent, but for answers and endings."""
         sent: defaultdict[object, list[object]] = defaultdict(list)
         for position in sorted(self.done):
             planned = self.plan.messages[position]

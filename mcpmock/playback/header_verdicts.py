@@ -31,7 +31,7 @@ class HeaderVerdicts:
 
     @classmethod
     def of(cls, exchanges: Iterable[tuple[MatchSubject, int | None]]) -> HeaderVerdicts:
-        """From recorded requests and the status of their responses."""
+        """Read the verdicts from recorded requests and the status of their responses."""
         exchanged = [
             (asked.method, asked.http, status)
             for asked, status in exchanges

@@ -124,7 +124,9 @@ class LiveIds:
         return Frame(frame.direction, raw, frame.eol, fact, live)
 
     def _known(self, raw: bytes, bindings: Bindings) -> Bindings:
-        """What can be put into placeholders; where one stands for the session's id, that too."""
+        """Return what can be put into placeholders; where one stands for the session's id, that
+        too.
+        """
         wanted = self.recorded_sessions.intersection(found.decode() for found in HOLE.findall(raw))
         return {**bindings, **dict.fromkeys(wanted, self.session())} if wanted else bindings
 

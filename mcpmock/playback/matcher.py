@@ -95,7 +95,7 @@ class RequestIndex:
     """In how many client events placeholders were looked for."""
 
     def subject(self, event: ClientEvent) -> MatchSubject | None:
-        """What a client event asks; None for what is matched by its bytes."""
+        """Return what a client event asks; None for what is matched by its bytes."""
         if event.index in self._subjects:
             return self._subjects[event.index]
         subject = self.subject_of(event.frame, event.head)
@@ -105,12 +105,13 @@ class RequestIndex:
         return subject
 
     def subject_of(self, frame: Frame, head: HttpRequest | None) -> MatchSubject | None:
-        """What a client frame asks, recorded or live."""
+        """Return what a client frame asks, recorded or live."""
         subject = match_subject(frame, head)
         return subject if subject is None or head is None else self.placed(subject, head)
 
     def placed(self, subject: MatchSubject, head: HttpRequest) -> MatchSubject:
-        """What is asked, with the recorded names of streams and sessions in the place of live ones.
+        """Return what is asked, with the recorded names of streams and sessions in the place of
+        live ones.
 
         Of a request that resumes a stream, the stream counts: at which event the connection was
         lost was chance. A request outside any session that names one names a wrong one, and servers
@@ -325,8 +326,8 @@ class Matcher:
         return subject if subject is None or head is None else self.index.placed(subject, head)
 
     def _find_as_written(self, live: Request) -> MatchResult | None:
-        """What an exact search finds for a request that is spelled like a recorded one; None where
-        more than the spelling counts.
+        """Return what an exact search finds for a request that is spelled like a recorded one; None
+        where more than the spelling counts.
         """
         # Most clients write a request as they did when it was recorded. Its key is known then: to
         # decode the parameters and to make a key of them takes 9 us, a third of an answer.
@@ -446,7 +447,7 @@ class Matcher:
         return None if recorded is None else _unify_subjects(recorded, live, level, self.bindings)
 
     def _same_bytes(self, live: ClientMessage, level: int) -> Iterator[int]:
-        """What is not JSON-RPC matches what has the very same bytes."""
+        """Match what is not JSON-RPC by its bytes."""
         frame = live.frame
         if isinstance(frame.fact, StreamEnd) and not self.index.reach_end():
             return

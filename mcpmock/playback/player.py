@@ -162,7 +162,7 @@ class Player(Stage):
         return {k: v for c in self._candidates.all for k, v in c.matcher.bindings.items()}
 
     def leftovers(self) -> list[str]:
-        """What the recording still had when all was over, in words; empty if it was used up."""
+        """Return what the recording still had when all was over, in words; empty if it was used up."""
         return [] if self.leading is None else leftovers(self.leading)
 
     @property

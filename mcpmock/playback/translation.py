@@ -461,7 +461,9 @@ class _ToLegacy(_Translation):
         return 1 + max(event.x or 0 for event in self.reading.events)
 
     def _initialize_result(self) -> dict[str, Any]:
-        """From the recorded discovery; without one, from what was asked and answered."""
+        """Make the result of `initialize` from the recorded discovery; without one, from what was
+        asked and answered.
+        """
         result: dict[str, Any] = {"protocolVersion": self.revision}
         info: Any = None
         for line in self.reading.lines.values():

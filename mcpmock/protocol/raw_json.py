@@ -109,8 +109,8 @@ def locate(raw: bytes, path: Sequence[str]) -> Span | None:
 
 
 def locate_known(raw: bytes, path: Sequence[str]) -> Span | None:
-    """As `locate`, for a value that is known to be there; a fifth of its cost where the name stands
-    only once in the text.
+    """Locate a value that is known to be there; a fifth of its cost where the name stands only once
+    in the text.
     """
     name = b'"%b"' % path[-1].encode()
     at = raw.find(name)

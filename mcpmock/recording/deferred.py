@@ -50,7 +50,7 @@ class DeferredRecorder(Stage):
         return PASS
 
     def receipt(self, value: Any, frame: Frame, now: float) -> None:
-        """As `Recorder.receipt`."""
+        """Note a receipt, as `Recorder.receipt` does."""
         if self.recorder is not None:
             self.recorder.receipt(value, frame, now)
         else:

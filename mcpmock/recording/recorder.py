@@ -195,8 +195,9 @@ class Recorder(Stage):
         return lines
 
     def _gathered(self, frames: Sequence[Frame]) -> list[WholeFrame]:
-        """What is to be noted of these. Of a message in pieces it is one event, once its last piece
-        is here; they pass unnoted before. What cuts it off is noted behind what had come of it.
+        """Return what is to be noted of these. Of a message in pieces it is one event, once its
+        last piece is here; they pass unnoted before. What cuts it off is noted behind what had come
+        of it.
         """
         reassembly, found = self.ledger.reassembly, list[WholeFrame]()
         for frame in frames:
@@ -211,7 +212,7 @@ class Recorder(Stage):
         return found
 
     def _cut_off(self, frame: Frame) -> list[WholeFrame]:
-        """What came of a message before this frame, which is no piece, came in its place."""
+        """Return what came of a message before this frame, which is no piece, came in its place."""
         over = type(frame.fact) is ExchangeEnd
         ways = (frame.direction, frame.direction.back) if over else (frame.direction,)
         cut = (self.ledger.reassembly.cut(way, frame.exchange, self.session) for way in ways)

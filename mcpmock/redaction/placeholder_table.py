@@ -79,7 +79,7 @@ class PlaceholderTable:
         return encode_percent(self.placeholder(kind, percent.text))
 
     def learn(self, value: bytes, kind: str) -> None:
-        """From here on the value is known; so is the password in the credentials of `Basic`."""
+        """Know this value from here on; so it is with the password in the credentials of `Basic`."""
         known = self.known.learn(value, kind)
         credentials = decode_base64(value) if known else None
         if credentials is not None and b":" in credentials:

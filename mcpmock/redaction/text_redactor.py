@@ -153,7 +153,7 @@ class TextRedactor:
     def _scan_string(
         self, raw: bytes, inside: Span, depth: int, *, rules: bool = True
     ) -> list[Replacement]:
-        """What a JSON string holds."""
+        """Return what a JSON string holds."""
         size = inside.end - inside.start
         if size < _MIN_TEXT_BYTES:
             return []
@@ -167,7 +167,7 @@ class TextRedactor:
         return [(decoded.origin(span), new) for span, new in found]
 
     def _scan_inner(self, text: bytes, depth: int, *, rules: bool) -> list[Replacement]:
-        """What a decoded text holds, JSON or not."""
+        """Return what a decoded text holds, JSON or not."""
         if (
             not self._may_know(text)
             and PLACEHOLDER not in text
@@ -208,7 +208,7 @@ class TextRedactor:
         return replacements
 
     def _scan_encoded(self, text: bytes, depth: int, *, rules: bool) -> Iterator[Replacement]:
-        """What a text holds in JSON, base64, percent encoding and the escapes of JSON."""
+        """Yield what a text holds in JSON, base64, percent encoding and the escapes of JSON."""
         begin = _JSON_WITHIN.search(text)
         if begin is not None:
             at, kind_of = begin.start(), kind_of_path if rules else no_kind

@@ -84,7 +84,9 @@ class Subscriptions:
                 yield Breach("subscription-unasked", f"{method} without {kind} in the filter")
 
     def _check_log(self, checked: CheckedMessage, calls: Correlation) -> Iterator[Breach]:
-        """On stdio a log message does not name its request: any open one may have set the level."""
+        """Check a log message. On stdio it does not name its request: any open one may have set the
+        level.
+        """
         calls_in_question = calls.open_calls(m.C2S)
         if checked.exchange is not None and checked.exchange.posted is not None:
             calls_in_question = [

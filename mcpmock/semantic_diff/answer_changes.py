@@ -32,7 +32,7 @@ _RULES = {
 
 
 def answer_changes(method: str, old: Document, new: Document, measure: Measure) -> Iterator[Change]:
-    """What changed from one answer to the other."""
+    """Yield what changed from one answer to the other."""
     if _failed(old) is not _failed(new):
         rule = "error-for-result" if _failed(new) else "result-for-error"
         kept, path = ("result", _RESULT) if "result" in new else ("error", _ERROR)

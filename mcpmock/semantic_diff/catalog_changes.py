@@ -49,7 +49,7 @@ HANDSHAKES = {"initialize", "server/discover"}
 def catalog_changes(
     method: str, old: dict[str, Any], new: dict[str, Any], path: ValuePath, measure: Measure
 ) -> Iterator[Change]:
-    """What changed in the result of a list method."""
+    """Yield what changed in the result of a list method."""
     catalog, member = CATALOGS[method], LISTS[method]
     one, other = old.get(member), new.get(member)
     if isinstance(one, list) and isinstance(other, list):
@@ -63,7 +63,7 @@ def catalog_changes(
 def handshake_changes(
     old: dict[str, Any], new: dict[str, Any], path: ValuePath, measure: Measure
 ) -> Iterator[Change]:
-    """What changed in what a server says first."""
+    """Yield what changed in what a server says first."""
     for name in dict.fromkeys((*old, *new)):
         one, other, inside = old.get(name, ABSENT), new.get(name, ABSENT), (*path, name)
         match name:
@@ -201,7 +201,7 @@ def _metadata(
 
 
 def _text_changes(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
-    """What changed in descriptions, hints and icons."""
+    """Yield what changed in descriptions, hints and icons."""
     if old is ABSENT or new is ABSENT:
         found = [(path, old, new)]
     else:

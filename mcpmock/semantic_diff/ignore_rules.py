@@ -84,7 +84,7 @@ class Tolerance:
         except ValueError:
             amount = math.nan
         if not 0 <= amount < math.inf:
-            raise ValueError(f"{text!r} is no tolerance: 0.5 and 1% are")
+            raise ValueError(f"{text!r} is not a tolerance; write 0.5 or 1%")
         return cls(relative=amount / 100) if text.endswith("%") else cls(absolute=amount)
 
     def same(self, old: float, new: float) -> bool:

@@ -136,7 +136,7 @@ class MessageChanges:
 def _placed(
     messages: Iterable[DiffMessage], conversations: ConversationPair, call: int | None, label: Label
 ) -> Iterator[PlacedMessage]:
-    """Between transports, without the messages that only one of them has."""
+    """Place the messages; between transports, without those that only one of them has."""
     for message in messages:
         # 2026-07-28 basic/patterns/cancellation: on Streamable HTTP "Closing the SSE response
         # stream is the cancellation signal." Output that is not a message exists on stdio only.

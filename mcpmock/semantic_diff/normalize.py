@@ -71,7 +71,7 @@ class ComparedContent:
 
 
 def content_of(message: Request | Notification | Response | Opaque, method: str) -> ComparedContent:
-    """What is compared of a message; `method` is its own or that of the request it answers."""
+    """Return what is compared of a message; `method` is its own or that of the request it answers."""
     match message:
         case Request(params=params) | Notification(params=params):
             return _content(_params_document, method, params)

@@ -72,7 +72,7 @@ class DriveFront(Front):
         return run.reach.status or (DIFFERENT if failed else 0)
 
     def drive(self, run: Run, stderr: DescriptorQueue) -> Drive:
-        """What plays them."""
+        """Return what plays them."""
         return Drive(run, self, stderr)
 
     def _report_unplayed(self, say: Say) -> None:
@@ -107,7 +107,7 @@ def drive_front(
     """
     scripts = client_scripts(cassette, kind)
     if not scripts:
-        raise CassetteError(cassette.name, "no client says anything in it")
+        raise CassetteError(cassette.name, "it contains no client messages")
     return DriveFront(scripts=scripts, timing=timing or Timing(), values=values or {})
 
 
@@ -157,8 +157,9 @@ async def drive_and_record(
 
 
 def client_scripts(cassette: Cassette, kind: TransportKind | None = None) -> list[ClientScript]:
-    """What the clients of a cassette did, session by session; those that did nothing left out.
-    Where they and the server speak Streamable HTTP, they open the standalone stream as recorded.
+    """Return what the clients of a cassette did, session by session; those that did nothing left
+    out. Where they and the server speak Streamable HTTP, they open the standalone stream as
+    recorded.
     """
     scripts: list[ClientScript] = []
     for take in cassette.takes:
@@ -198,7 +199,7 @@ class Drive:
     _playing: trio.CancelScope = attrs.field(factory=trio.CancelScope)
 
     async def obey(self, stops: AsyncIterator[int]) -> None:
-        """What was recorded until then is a whole take."""
+        """End the take at a stop signal: what was recorded until then is a whole take."""
         async for signum in stops:
             self.stopped_by = signum
             self._playing.cancel()
@@ -232,7 +233,7 @@ class Drive:
                 yield
 
     def driver(self, script: ClientScript, **observers: Any) -> Driver:
-        """What plays one client."""
+        """Return what plays one client."""
         return Driver(script, self.front.timing, bindings=dict(self.front.values), **observers)
 
     async def converse(self, driver: Driver) -> None:

@@ -109,7 +109,7 @@ class Explorer:
         self._turn = trio.CapacityLimiter(self.limits.jobs)
 
     async def explore(self, stop: trio.Event) -> Exploration:
-        """Until everything was run, or `stop`: then with what there is."""
+        """Run all variants, or until `stop`; return what was found by then."""
         began = trio.current_time()
         async with trio.open_nursery() as nursery:
 

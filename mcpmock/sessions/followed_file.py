@@ -32,7 +32,7 @@ class FollowedFile:
     _at: int = 0
 
     def read(self) -> tuple[bytes, bool]:
-        """What was appended since, and whether it is another file now, or begun anew. Raises
+        """Return what was appended since, and whether it is another file now, or begun anew. Raises
         CassetteError for a compressed file that cannot be unpacked.
         """
         try:

@@ -105,8 +105,8 @@ class HttpFront(Front):
         stops: AsyncIterator[int],
         beside: Callable[[], Awaitable[None]] | None = None,
     ) -> int:
-        """Until a stop signal. `beside` brings clients over stdio at the same time: a recording
-        holds bare messages then, which is what all clients have in common.
+        """Serve until a stop signal. `beside` brings clients over stdio at the same time: a
+        recording holds bare messages then, which is what all clients have in common.
         """
         run.check()
         serving = _Serving.of(run, self, bare_recording=beside is not None)
@@ -146,7 +146,7 @@ class HttpFront(Front):
             return None
         if not self.dangerously:
             raise McpMockError(
-                f"{self.host} can be reached by others: say --dangerously-bind if they may"
+                f"{self.host} is reachable from other machines; add --dangerously-bind to allow that"
             )
         return secrets.token_urlsafe(24)
 
@@ -280,7 +280,7 @@ class _Serving:
         )
 
     def gates(self, router: SessionRouter) -> list[Stage]:
-        """What stands between clients and the recording."""
+        """Return what stands between clients and the recording."""
         if self.authorization is None:
             return []
 

@@ -135,7 +135,7 @@ class _LoadDrive(Drive):
 
 
 def _raise_descriptor_limit() -> None:
-    """As many open files as this process may have."""
+    """Allow this process as many open files as it may have."""
     # A session over HTTP has two connections, and the usual limit is 1024. A server that is a
     # process would inherit the higher limit, so there it stays.
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -168,7 +168,7 @@ def _faults(
 
 
 def _answering(setup: Setup, player: Player | None) -> list[Stage]:
-    """What answers from a recording, where there is one."""
+    """Return what answers from a recording, where there is one."""
     if player is None or setup.replay is None:
         return []
     if setup.back is None:

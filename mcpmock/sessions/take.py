@@ -69,7 +69,7 @@ class Recording:
 
     @classmethod
     def to(cls, output: str, **how: Any) -> Recording:
-        """From the words of the command line: a slash at the end makes it a folder."""
+        """Read the words of the command line: a slash at the end makes it a folder."""
         folder, in_project = output.endswith(os.sep), is_in_project_folder(output)
         return cls(output=Path(output), folder=folder, in_project=in_project, **how)
 

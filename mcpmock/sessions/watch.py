@@ -46,7 +46,7 @@ class Watch:
     """Called with the URL, the token in its fragment."""
 
     async def run(self, stop: trio.Event | None = None) -> int:
-        """Until a stop signal; the exit status. Raises McpMockError."""
+        """Serve until a stop signal; return the exit status. Raises McpMockError."""
         if not is_loopback(self.host):
             raise McpMockError(f"{self.host}: watch serves on loopback only")
         listeners = await listen(self.host, self.port)
@@ -63,7 +63,7 @@ class Watch:
         return listener_status_of(signum)
 
     async def run_beside(self) -> int:
-        """Until standard input ends, as it does with the recorder that holds its other end."""
+        """Serve until standard input ends, as it does with the recorder that holds its other end."""
         stop = trio.Event()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_set_at_end_of_input, stop)

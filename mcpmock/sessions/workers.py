@@ -139,8 +139,8 @@ class _Workers:
         return False
 
     def wait(self) -> int:
-        """Until a stop signal, or until any of them ends; then the others are ended. Gives the exit
-        status.
+        """Wait for a stop signal, or until any of them ends; then the others are ended. Gives the
+        exit status.
         """
         stopped_by = 0
         while not (stopped_by or self._statuses):

@@ -185,7 +185,9 @@ class Stub:
         return self._route(kind, name)
 
     def _route(self, kind: RouteKind, name: str, condition: Condition | None = None) -> StubRoute:
-        """Without a condition, the same kind and name give the same route."""
+        """Return the route of a kind and name. Without a condition, the same two give the same
+        route.
+        """
         if condition is None:
             for entry in self.script.entries:
                 if (entry.kind, entry.name) == (kind, name) and not entry.condition:

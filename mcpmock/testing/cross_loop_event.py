@@ -66,7 +66,7 @@ class CrossLoopEvent:
         return self._set.is_set()
 
     def _on_set(self, wake: Callable[[], object]) -> None:
-        """At once if the event is set already."""
+        """Call `wake` when the event is set; at once if it is set already."""
         with self._lock:
             if not self._set.is_set():
                 self._wake.append(wake)

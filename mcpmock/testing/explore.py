@@ -231,7 +231,9 @@ class ItemExplorer:
         return found is not None and found.cause == broken.cause
 
     def _smallest(self, variant: Variant, broken: Broken) -> Variant:
-        """With the fewest changes. The session is as long as the test makes it."""
+        """Return the variant with the fewest changes that breaks the same. The session is as long
+        as the test makes it.
+        """
         candidates = shrink(variant, (), ())
         try:
             candidate = next(candidates)

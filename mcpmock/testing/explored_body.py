@@ -75,11 +75,11 @@ class ExploredBody:
         return self._is_async and (name == "trio" or marked)
 
     def use_mock_clock(self) -> None:
-        """From now on."""
+        """Use the mock clock from now on."""
         self.virtual, self.limit = True, VIRTUAL_LIMIT_S
 
     def use_real_clock(self, usual: float) -> None:
-        """From now on; it usually takes so many seconds."""
+        """Use the real clock from now on; the body usually takes so many seconds."""
         self.virtual, self.limit = False, max(LEAST_LIMIT_S, _SLOWER * usual)
 
     def run(self, close: Callable[[], None], seed: int) -> BaseException | None:

@@ -227,7 +227,9 @@ def _fault_run(settings: Settings) -> FaultRun:
 
 
 def _replay_options(settings: Settings) -> PlayerOptions:
-    """In a race no message of a call is delayed: all are sent before the client cancels."""
+    """Return the options of the replay. In a race no message of a call is delayed: all are sent
+    before the client cancels.
+    """
     options = replay_options(**settings.playing)
     if settings.races is None:
         return options

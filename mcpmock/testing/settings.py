@@ -211,7 +211,7 @@ def _schedules(given: Any) -> int | tuple[int, ...] | None:
         return given
     if isinstance(given, list | tuple) and all(isinstance(one, int) for one in given):
         return tuple(given)
-    raise TypeError(f"explore={given!r}: say how many schedules, or [N] for one of them")
+    raise TypeError(f"explore={given!r}: expected a number of schedules, or [N] for number N")
 
 
 def _reactions(given: object) -> Iterator[Reaction]:

@@ -75,8 +75,8 @@ class AccessPolicy:
         return None if self._origin(_values(head, "origin")) else origin
 
     def admitted(self, head: HttpRequest) -> HttpRequest:
-        """What goes on of a request that may come in: our token is for us alone (MCP, "Security
-        Best Practices", token passthrough).
+        """Return what goes on of a request that may come in: our token is for us alone (MCP,
+        "Security Best Practices", token passthrough).
         """
         if self.token is None:
             return head
@@ -152,7 +152,7 @@ def _bytes(token: str) -> bytes:
 
 
 def _shown(value: str) -> str:
-    """What strangers sent, fit to be read by people."""
+    """Return what strangers sent, fit to be read by people."""
     return ascii(value if len(value) <= 100 else value[:100] + "...")
 
 

@@ -38,15 +38,15 @@ class BodyReader(ABC):
 
     @classmethod
     def of_request(cls, exchange: int, head: HttpRequest, *, mcp: bool) -> BodyReader:
-        """For a body to the server: exactly one body comes out, be it of zero bytes, unless the
-        head has none.
+        """Return a reader of a body to the server: exactly one body comes out, be it of zero bytes,
+        unless the head has none.
         """
         form = _MESSAGE if mcp else _OTHER
         return _OneBody(C2S, exchange, form, wanted=head.has_body)
 
     @classmethod
     def of_response(cls, exchange: int, head: HttpResponse, *, mcp: bool) -> BodyReader:
-        """For a body to the client, of which an empty one is nothing."""
+        """Return a reader of a body to the client, of which an empty one is nothing."""
         media_type = head.media_type
         if not mcp:
             return _Bytes(S2C, exchange, kept=0)

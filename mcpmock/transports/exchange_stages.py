@@ -159,7 +159,7 @@ class ExchangeClient(_ExchangeStage):
 
     @abstractmethod
     def _take_actions(self, now: float) -> Sequence[Action]:
-        """What follows from the frames that were taken."""
+        """Return what follows from the frames that were taken."""
 
     @abstractmethod
     def _hold_message(self, raw: bytes) -> None:

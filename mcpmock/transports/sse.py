@@ -115,8 +115,8 @@ class SseDecoder:
         return 0
 
     def _pass_on(self) -> list[Frame]:
-        """What is held of a block too long to hold, but for its last bytes: they may begin its
-        end.
+        """Return what is held of a block too long to hold, but for its last bytes: they may begin
+        its end.
         """
         self._too_long, self._first, self._scanned = True, False, 0
         data = bytes(self._buffer[:-2])
@@ -150,7 +150,7 @@ def _is_one_block(data: bytes) -> bool:
 
 
 def _read(text: bytes) -> tuple[dict[str, Any], list[bytes]]:
-    """What a block says besides its data, as SseMeta's fields, and the lines of its data."""
+    """Return what a block says besides its data, as SseMeta's fields, and the lines of its data."""
     if b"\r" in text:
         text = text.replace(b"\r\n", b"\n").replace(b"\r", b"\n")
     fields: dict[str, Any] = {}

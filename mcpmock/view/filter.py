@@ -73,7 +73,7 @@ def _parse_term(text: str) -> Term:
     key, equals, glob = text.removeprefix("!").partition("=")
     if key not in _READERS or not equals:
         known = ", ".join(f"{name}=" for name in _READERS)
-        raise ValueError(f"no such term: {text}; there are {known}")
+        raise ValueError(f"unknown term {text}; known terms: {known}")
     choices = _CHOICES.get(key, ())
     if choices and not any(fnmatchcase(choice, glob) for choice in choices):
         raise ValueError(f"no such {key}: {glob}; there are {', '.join(choices)}")

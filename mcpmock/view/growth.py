@@ -81,7 +81,7 @@ class GrowingTimeline:
             self._read = 0
 
     def _gap(self) -> Iterator[Added]:
-        """What stands for the events that were skipped."""
+        """Yield what stands for the events that were skipped."""
         count, self._skipped = self._skipped, 0
         if count and self._annotator is not None:
             events = self._annotator.take.events

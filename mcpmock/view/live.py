@@ -66,8 +66,9 @@ class LivePage:
         return self.length > MAX_ROWS
 
     def feed(self, data: bytes, unread: int = 0) -> dict[str, Any] | None:
-        """What these bytes, the next of the file, add to the page; `unread` is the number of bytes
-        behind them. None if the page is too far behind: a row will say how many events they had.
+        """Return what these bytes, the next of the file, add to the page; `unread` is the number of
+        bytes behind them. None if the page is too far behind: a row will say how many events they
+        had.
         """
         most = TAIL_BYTES if self._skipping else MAX_UNREAD_BYTES
         if not (self._caught_up or self._skipping):

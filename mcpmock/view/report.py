@@ -446,7 +446,9 @@ def _common(one: str, other: str) -> int:
 
 
 def _marked_texts(old: str | None, new: str | None) -> list[tuple[str, str, str]]:
-    """Of each text its start and its end, which the other has too, with what differs between."""
+    """Return of each text its start and its end, which the other has too, with what differs
+    between.
+    """
     if old is None or new is None:
         return [(_ABSENT if text is None else text, "", "") for text in (old, new)]
     start = _common(old, new)

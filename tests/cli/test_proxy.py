@@ -165,7 +165,9 @@ def test_no_cassette(recording: Recording, mode: str) -> None:
     status, answers, told = said(recording, mode)
 
     if mode == "none":
-        words = f"mcpmock: {recording.file}: no such file or folder; --mode once records it\n"
+        words = (
+            f"mcpmock: {recording.file}: no such file or folder; to record it, use --mode once\n"
+        )
         assert (3, 0, words, 0) == (status, answers, told, recording.started)
         assert not recording.file.exists()
     else:

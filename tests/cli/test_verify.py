@@ -147,7 +147,7 @@ def test_updating_what_was_recorded_to_meanwhile(
     status, _, err = run("verify", "--update", "a.jsonl", "--", "server")
 
     assert 3 == status
-    assert "was recorded to meanwhile" in err
+    assert "changed while it was being rewritten" in err
     assert session("other") == (tmp_path / "a.jsonl").read_bytes()
 
 

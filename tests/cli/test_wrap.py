@@ -83,7 +83,7 @@ def test_a_project(run: Run, home: Path) -> None:
         (["wrap", "b"], 1, "no configuration has a server b; `mcpmock wrap --list` lists them"),
         (["wrap", "a", "--client", "zed"], 1, "no configuration has a server a"),
         (["wrap", "a", "--client", "emacs"], 2, "known clients: claude-code, claude-desktop"),
-        (["wrap", "a"], 2, "nothing was written: there is no terminal to ask on; --yes writes"),
+        (["wrap", "a"], 2, "nothing was written: not a terminal; pass --yes to skip the question"),
         (["wrap", "a", "--config", "nowhere.json"], 3, "nowhere.json: no such file"),
         (["unwrap", "a"], 0, "has no recorder"),
         (["unwrap", "--all"], 0, "nothing to take back"),

@@ -161,7 +161,7 @@ async def test_nothing_to_play(tmp_path: Path) -> None:
     """Nothing is started, and no file is left."""
     recording = Recording.to(str(tmp_path / "b.jsonl"))
 
-    with pytest.raises(CassetteError, match="no client says anything in it"):
+    with pytest.raises(CassetteError, match="it contains no client messages"):
         await drive(cassette(s(WELCOME)), print, recording=recording)
     with pytest.raises(CannotStart):
         await drive(TWO, print, Command(["/no/such"]), recording=recording)

@@ -91,7 +91,8 @@ def _cannot_listen(host: str, port: int, error: OSError) -> CannotListen:
 
 
 def connector(upstream: Upstream, ssl_context: ssl.SSLContext | None = None) -> Connect:
-    """What opens a connection to the server: it raises OSError, whose text says why it could not.
+    """Return what opens a connection to the server: it raises OSError, whose text says why it could
+    not.
 
     TLS trusts what the operating system does, unless a context is given.
     """
@@ -160,7 +161,7 @@ class ConnectionPool:
         wire.close()
 
     async def tidy(self) -> None:
-        """What is idle for too long is closed: servers have to keep it open as well."""
+        """Close what is idle for too long: servers have to keep it open as well."""
         while True:
             while not self._idle:
                 await self._idled.park()

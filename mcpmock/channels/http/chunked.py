@@ -26,7 +26,7 @@ class Chunks:
         self._parser: h11.Connection | None = None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """What `data` has of the body. Raises ValueError where chunks are none."""
+        """Yield what `data` has of the body. Raises ValueError where chunks are none."""
         at = 0
         while self._parser is None and (end := _end_of_chunk(data, at)):
             start = data.index(b"\n", at) + 1
@@ -38,7 +38,7 @@ class Chunks:
             yield from self._by_h11(data[at:])
 
     def _by_h11(self, data: bytes) -> Iterator[bytes]:
-        """From here on; h11 knows of no more than this body."""
+        """Let h11 read the rest; it knows of no more than this body."""
         parser = self._parser
         if parser is None:
             parser = self._parser = h11.Connection(h11.SERVER)

@@ -105,7 +105,7 @@ class _Exchange:
         self._as_it_is = False
 
     def _reset(self) -> None:
-        """To its beginning, with the credentials of now."""
+        """Go back to the beginning, with the credentials of now."""
         request = self._request
         if self._credentials is not None:
             self._sent = self._credentials.fields()
@@ -172,7 +172,7 @@ class _Exchange:
             pair.client.leave()
 
     async def receive(self) -> list[Frame]:
-        """What one read gives."""
+        """Return what one read gives."""
         if self._over:
             await trio.lowlevel.checkpoint_if_cancelled()
             raise trio.EndOfChannel
@@ -244,7 +244,7 @@ class _Exchange:
             self._emptied()
 
     def _move(self) -> None:
-        """What could not be written at once is written by a task."""
+        """Start a task that writes what could not be written at once."""
         if self.out.held and self._wire is not None and not self._moving:
             self._moving = True
             self._channel.start(self.out.run)

@@ -81,7 +81,7 @@ class ServerExchange:
         return self.out.held > 0 or self._connection.wire.unread() > 0
 
     def hear(self, frames: Sequence[Frame]) -> None:
-        """What the client says. Behind the end of the exchange it goes nowhere."""
+        """Take what the client says. After the end of the exchange it goes nowhere."""
         if self._deliver is None:
             self.inbox.put(frames)
         elif frames and not self.inbox.ended:
@@ -117,7 +117,7 @@ class ServerExchange:
         self._leave(self.number)
 
     def _unsendable(self, error: ValueError) -> bytes:
-        """What goes out instead: the end, where the answer has begun."""
+        """Return what goes out instead: the end, where the answer has begun."""
         why = f"this answer cannot be sent: {error}"
         self._connection.context.tell(McpMockError(why))
         if self.answer.begun:
@@ -185,7 +185,7 @@ class Connection:
         self._input_ended = False
 
     async def run(self) -> None:
-        """Until either side has had enough. Nothing of it is open after that."""
+        """Serve the connection until either side ends it. Nothing of it is open after that."""
         try:
             with self._scope:
                 async with trio.open_nursery() as nursery:
@@ -249,7 +249,7 @@ class Connection:
             self._until = trio.current_time() + self._idle_timeout()
 
     def _idle_timeout(self) -> float:
-        """As long as the server keeps its connection, the client's is kept."""
+        """Return how long an idle connection is kept: as long as the server keeps its own."""
         return _NEVER if self._pair is not None and self._pair.idle else IDLE_TIMEOUT_S
 
     def _leave(self) -> None:
@@ -267,8 +267,8 @@ class Connection:
         self._scope.cancel()
 
     async def _read(self, deadline: float = _NEVER) -> bytes | bytearray | None:
-        """What comes next: nothing if the client is gone, None if the deadline has come or the
-        answer is written.
+        """Return what comes next: nothing if the client is gone, None if the deadline has come or
+        the answer is written.
         """
         self._until = deadline
         try:
@@ -434,8 +434,8 @@ class Connection:
             raise _Refused(refusal)
 
     async def _attend(self, exchange: ServerExchange) -> bool:
-        """Until the answer is written, and as long as nothing comes behind it; whether another
-        request may follow.
+        """Wait until the answer is written, and as long as nothing comes after it. Return whether
+        another request may follow.
         """
         while self._exchange is exchange:
             if len(self._input) >= READ_SIZE:
@@ -466,7 +466,7 @@ class Connection:
         return True
 
     async def _await_rest(self, exchange: ServerExchange) -> None:
-        """Until the answer is written, or the client has closed its connection after all."""
+        """Wait until the answer is written, or the client has closed its connection after all."""
         while self._exchange is exchange and self.wire.is_peer_open():
             with trio.move_on_after(_PEER_POLL_S):
                 await self._turn.park()

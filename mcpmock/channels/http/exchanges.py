@@ -44,7 +44,7 @@ class HttpEnd(ConversationEnd, Generic[ExchangeT]):
         return self._opened.popleft()
 
     async def _wait(self) -> None:
-        """Until an exchange opens, or the end closes."""
+        """Wait until an exchange opens, or the end closes."""
         await self._changed.park()
 
     def held(self, like: Frame) -> int:

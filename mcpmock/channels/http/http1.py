@@ -58,7 +58,7 @@ def head_bytes(start: str, headers: Headers) -> bytes:
         raise ValueError("a line break in a header field")
     for name, _ in headers:
         if not _is_token(name):
-            raise ValueError(f"no name of a header field: {name!r}")
+            raise ValueError(f"invalid header name: {name!r}")
     return text.encode("latin-1") + b"\r\n\r\n"
 
 
@@ -68,7 +68,7 @@ def _is_token(text: str) -> bool:
 
 
 def read_head(head: bytes) -> RequestHead | str:
-    """What a request's head says, or why it is refused."""
+    """Return what a request's head says, or why it is refused."""
     # A client sends the same head again and again: 0.2 us instead of 12.
     return _read_head(head) if len(head) <= _MAX_CACHED_BYTES else _read_head.__wrapped__(head)
 
@@ -138,8 +138,8 @@ class ResponseReader:
         self._parser: h11.Connection | None = None
 
     def feed(self, data: bytes) -> Iterator[HttpResponse | bytes]:
-        """What one read (of nothing, at the end) gives. Raises ValueError where it is no HTTP, or
-        ends too early.
+        """Yield what one read (of nothing, at the end) gives. Raises ValueError where it is no
+        HTTP, or ends too early.
         """
         if not self._begun:
             self._begun = True
@@ -225,7 +225,7 @@ def _closes(headers: Headers) -> bool:
 
 
 def _number(text: str | None) -> int | None:
-    """What a Content-Length says, if it is a number."""
+    """Return what a Content-Length says, if it is a number."""
     if text is None or not (text.isascii() and text.isdecimal()) or len(text) > 18:
         return None
     return int(text)
@@ -268,7 +268,7 @@ class RequestWriter:
         else:
             self._left = given
         if not (_TOKEN.fullmatch(request.method) and _TARGET.fullmatch(request.target)):
-            raise ValueError(f"no request line: {request.method!r} {request.target!r}")
+            raise ValueError(f"invalid request line: {request.method!r} {request.target!r}")
         return head_bytes(f"{request.method} {request.target} HTTP/1.1", headers)
 
 
@@ -317,7 +317,7 @@ class ResponseWriter:
         return head + self._framed(data)
 
     def anew(self) -> ResponseWriter:
-        """For another answer to the same request."""
+        """Return a writer for another answer to the same request."""
         writer = ResponseWriter(self._method, closing=self.closing, cors=self._cors)
         writer.http_1_1 = self.http_1_1
         return writer
@@ -351,7 +351,7 @@ class ResponseWriter:
         if self.closing:
             headers.append(("Connection", "close"))
         if not 200 <= response.status <= 999:
-            raise ValueError(f"no status of a response: {response.status}")
+            raise ValueError(f"invalid status: {response.status}")
         return head_bytes(f"HTTP/1.1 {response.status} {response.reason}", headers)
 
     def _framed(self, data: bytes) -> bytes:
@@ -368,7 +368,7 @@ class ResponseWriter:
 
 
 def _counted(headers: Headers, size: int) -> Headers:
-    """With the right Content-Length, where one was or at the end."""
+    """Set the right Content-Length, where one was or at the end."""
     length, given = str(size), header(headers, "content-length")
     if given is None:
         return [*headers, ("Content-Length", length)]

@@ -34,7 +34,7 @@ class Wire:
         self._reading_on: trio.Event | None = None
 
     async def read(self) -> bytes | bytearray:
-        """What comes next, nothing at the end. Raises as `receive_some` does."""
+        """Return what comes next, nothing at the end. Raises as `receive_some` does."""
         if self._socket is None:
             if self._reading_on is not None:  # it was interrupted and has not noticed yet
                 await self._reading_on.wait()
@@ -55,7 +55,7 @@ class Wire:
                 raise trio.BrokenResourceError(str(error)) from error
 
     async def read_on(self) -> bytes | bytearray | None:
-        """As `read`; None if it is interrupted meanwhile."""
+        """Read on, as `read` does; None if it is interrupted meanwhile."""
         if self._socket is None:
             ended = self._reading_on = trio.Event()
             try:

@@ -220,7 +220,7 @@ class CancelRace(
         race.over |= race.answered
 
     def _after(self, race: RaceProgress, on: On, matched: MatchedMessage) -> Iterable[Act]:
-        """What becomes of a message behind the cancel; `matched.unit` is its own."""
+        """Return what becomes of a message behind the cancel; `matched.unit` is its own."""
         answer = on is On.RESPONSE
         became: list[Act] = [Send(matched.unit)]
         if on is On.CLOSE:
@@ -240,7 +240,7 @@ class CancelRace(
         yield from (act for act in became if not isinstance(act, Send))
 
     def _react(self, race: RaceProgress, matched: MatchedMessage) -> Iterable[Act]:
-        """What the server does in place of the answer that it had not given yet."""
+        """Return what the server does in place of the answer that it had not given yet."""
         message = matched.frame
         answer = message.content
         assert isinstance(answer, m.Response)

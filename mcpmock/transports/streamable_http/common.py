@@ -85,7 +85,7 @@ def unreadable(head: HttpRequest, items: Sequence[Message]) -> RequestRefusal | 
 
 
 def name_of(message: Request) -> str | None:
-    """What `Mcp-Name` repeats: the tool, prompt, resource or task that the request names."""
+    """Return what `Mcp-Name` repeats: the tool, prompt, resource or task that the request names."""
     where = (_NAMED_BY | _NAMED_BY_EXTENSION).get(message.method)
     raw = None if where is None else member(message.params, where)
     name = None if raw is None else decode(raw)
