@@ -34,13 +34,13 @@ class Histogram:
     """
 
     def add(self, value: int, times: int = 1) -> None:
-        """Counts a value."""
+        """Count a value."""
         step = 10 ** max(len(str(value)) - _DIGITS, 0)
         bound = -(-value // step) * step
         self.buckets[bound] = self.buckets.get(bound, 0) + times
 
     def include(self, other: Histogram) -> None:
-        """Counts what another one has counted."""
+        """Count what another one has counted."""
         for bound, count in other.buckets.items():
             self.buckets[bound] = self.buckets.get(bound, 0) + count
 
@@ -50,8 +50,8 @@ class Histogram:
         return sum(self.buckets.values())
 
     def percentile(self, share: float) -> int | None:
-        """The lowest bound that this share of the values does not exceed (nearest rank); None
-        without values.
+        """Return the lowest bound that this share of the values does not exceed (nearest rank);
+        None without values.
         """
         left = max(ceil(share * self.count), 1)
         for bound in sorted(self.buckets):

@@ -40,21 +40,21 @@ def printable_lines(text: str) -> str:
 
 
 def many(count: int, noun: str) -> str:
-    """A count with its noun: `1 take`, `2 takes`, `2 entries`."""
+    """Return a count with its noun: `1 take`, `2 takes`, `2 entries`."""
     if count == 1:
         return f"{count} {noun}"
     return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
 
 
 def shell_command(words: Iterable[str]) -> str:
-    """Words as a command line: a shell splits it into the same words, and runs nothing in them.
-    `printable` leaves it as it is, and it holds no backtick, so it can stand between two.
+    """Return words as a command line: a shell splits it into the same words, and runs nothing in
+    them. `printable` leaves it as it is, and it holds no backtick, so it can stand between two.
     """
     return " ".join(map(_quote, words))
 
 
 def mcpmock_command(name: str, *operands: str, options: Sequence[str] = ()) -> str:
-    """A command of mcpmock as a shell takes it. An operand may look like an option."""
+    """Return a command of mcpmock as a shell takes it. An operand may look like an option."""
     if any(operand.startswith("-") for operand in operands):
         return shell_command(["mcpmock", name, *options, "--", *operands])
     return shell_command(["mcpmock", name, *operands, *options])

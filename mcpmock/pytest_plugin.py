@@ -102,7 +102,7 @@ def pytest_unconfigure(config: pytest.Config) -> None:
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
-    """A test for each cell of a race."""
+    """Make a test for each cell of a race."""
     if "mcpmock_races" not in metafunc.fixturenames:
         return
     from mcpmock.testing.races import races_of
@@ -127,7 +127,7 @@ def pytest_deselected(items: Sequence[pytest.Item]) -> None:
 
 
 def _expect(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
-    """Notes which test uses which cassette. An xdist worker reports it when it ends."""
+    """Note which test uses which cassette. An xdist worker reports it when it ends."""
     users = [
         item
         for item in items
@@ -158,7 +158,7 @@ def _expect(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
 
 
 def cassette_store(config: pytest.Config) -> CassetteStore:
-    """The store for the recordings of this run."""
+    """Return the store for the recordings of this run."""
     from mcpmock.testing.cassette_store import CassetteStore
 
     if _store not in config.stash:
@@ -169,8 +169,8 @@ def cassette_store(config: pytest.Config) -> CassetteStore:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """A test that passed still fails for misses and for faults that must fire. With `explore=` its
-    body is then run in many schedules, each with a server of its own.
+    """Call a test; one that passed still fails for misses and for faults that must fire. With
+    `explore=` its body is then run in many schedules, each with a server of its own.
     """
     use, body = item.stash.get(_using, None), item.stash.get(_body, None)
     listening = None
@@ -193,7 +193,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Adds what the fake server saw to a failure, and unused requests to a pass."""
+    """Add what the fake server saw to a failure, and unused requests to a pass."""
     report = yield
     use = item.stash.get(_using, None)
     if use is not None and call.when == "call" and report.failed:
@@ -205,7 +205,9 @@ def pytest_runtest_makereport(
 
 
 def _write_page(item: pytest.Item, report: pytest.TestReport, recorded: Path) -> list[str]:
-    """The page of a failed test, where --mcp-report asks for it; the line that says where it is."""
+    """Return the page of a failed test, where --mcp-report asks for it; the line that says where it
+    is.
+    """
     live = item.stash.get(_live, None)
     if live is None:
         return []
@@ -222,7 +224,7 @@ def _write_page(item: pytest.Item, report: pytest.TestReport, recorded: Path) ->
 
 @contextmanager
 def _without_traceback() -> Iterator[None]:
-    """An error in a marker, a cassette or a server fails one test, without a traceback."""
+    """Fail one test, without a traceback, for an error in a marker, a cassette or a server."""
     message = None
     try:
         yield
@@ -250,9 +252,9 @@ def _mcpmock_settings(request: pytest.FixtureRequest) -> Settings:
 
 @pytest.fixture
 def mcpmock_stub(_mcpmock_settings: Settings) -> Stub:
-    """The stub that answers before the recording: that of the marker, or an empty one to fill, also
-    while clients are connected. Without a cassette it is a server of its own. Define a fixture of
-    this name to share a stub between tests.
+    """Give the stub that answers before the recording: that of the marker, or an empty one to fill,
+    also while clients are connected. Without a cassette it is a server of its own. Define a fixture
+    of this name to share a stub between tests.
 
         def test_agent(mcpmock_server, mcpmock_stub):
             mcpmock_stub.tool("get_weather").reply({"temp": 21})
@@ -264,7 +266,7 @@ def mcpmock_stub(_mcpmock_settings: Settings) -> Stub:
 
 @pytest.fixture
 def mcpmock_cassette(_mcpmock_settings: Settings) -> CassetteFile:
-    """The cassette of the test: `path`, `mode`, `records`, `load()`.
+    """Give the cassette of the test: `path`, `mode`, `records`, `load()`.
 
     @pytest.mark.mcpmock("weather.jsonl")
     def test_it(mcpmock_cassette):
@@ -278,7 +280,7 @@ def mcpmock_cassette(_mcpmock_settings: Settings) -> CassetteFile:
 
 @pytest.fixture
 def mcpmock_client(_mcpmock_settings: Settings) -> Client:
-    """A fake client that plays the client of the cassette: `drive(command)`, `drive(url=...)`.
+    """Give a fake client that plays the client of the cassette: `drive(command)`, `drive(url=...)`.
 
     @pytest.mark.mcpmock("weather.jsonl")
     def test_my_server(mcpmock_client):
@@ -292,8 +294,8 @@ def mcpmock_client(_mcpmock_settings: Settings) -> Client:
 
 @pytest.fixture
 def mcpmock_faults(mcpmock_server: ThreadServer) -> FaultControl:
-    """The faults of the test's server. Change them while the test runs with `add(fault)`, `remove`
-    and `clear`; `fired` and `receipts` report what happened.
+    """Give the faults of the test's server. Change them while the test runs with `add(fault)`,
+    `remove` and `clear`; `fired` and `receipts` report what happened.
 
         @pytest.mark.mcpmock("weather.jsonl", faults="latency:latency=10ms")
         def test_it(mcpmock_server, mcpmock_faults):
@@ -310,8 +312,8 @@ def mcpmock_faults(mcpmock_server: ThreadServer) -> FaultControl:
 def mcpmock_races(
     request: pytest.FixtureRequest, mcpmock_server: ThreadServer, _mcpmock_settings: Settings
 ) -> Race:
-    r"""One cancellation race of the call that `races=` in the marker selects: the test runs once
-    for each cell of the grid and each reaction of the server. `.i`, `.j`, `.k`, `.name` and
+    """Give one cancellation race of the call that `races=` in the marker selects: the test runs
+    once for each cell of the grid and each reaction of the server. `.i`, `.j`, `.k`, `.name` and
     `.reaction` identify the race; `await .moment()` (or `.wait()`) returns when the client has to
     cancel, and `.reached` is the cell that was reached.
 
@@ -343,7 +345,7 @@ def mcpmock_races(
 def mcpmock_server(
     request: pytest.FixtureRequest, _mcpmock_settings: Settings
 ) -> Iterator[ThreadServer]:
-    """The fake server of the test, or the real one while it is recorded.
+    """Start the fake server of the test, or the real one while it is recorded.
 
     Connect to it by `.stdio` (parameters of the official SDK), `.command`, `.url` or
     `.transport()`; inspect it with `.requests()`, `.assert_called()`, `.assert_order()` and

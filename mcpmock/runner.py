@@ -76,7 +76,7 @@ class LiveSession:
             self._enter([Frame(C2S, b"", b"", StreamEnd(how))], trio.current_time())
 
     def end(self) -> None:
-        """Ends `run` as soon as the client has read what is held for it."""
+        """End `run` as soon as the client has read what is held for it."""
         self._over.set()
 
     async def _pump_client(self) -> None:
@@ -84,13 +84,13 @@ class LiveSession:
         self.client_left()
 
     async def _pump_server(self, server: ConversationEnd) -> None:
-        """Pumps all sources of the server; when they end, the session is over."""
+        """Pump all sources of the server; when they end, the session is over."""
         await self._pump_all(server, self.client)
         self._server_done = True
         self._end_if_done()
 
     async def _pump_all(self, channel: ConversationEnd, feeds: ConversationEnd) -> None:
-        """Pumps every source of an end. Sources do not wait for each other."""
+        """Pump every source of an end. Sources do not wait for each other."""
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_Pumps(channel, partial(self._pump, feeds=feeds), nursery).work)
 
@@ -118,7 +118,7 @@ class LiveSession:
             await trio.sleep_until(until)
 
     def _follow(self, frames: Sequence[Frame], short_wait: ShortWait) -> None:
-        """Takes what follows on these frames within milliseconds, from either end, as long as no
+        """Take what follows on these frames within milliseconds, from either end, as long as no
         task has anything else to do.
         """
         if self._needs_loop(frames):
@@ -131,7 +131,9 @@ class LiveSession:
                 return
 
     def _needs_loop(self, frames: Sequence[Frame]) -> bool:
-        """Whether the session is over, a message is held back, or what these feed does not read."""
+        """Return whether the session is over, a message is held back, or what these feed does not
+        read.
+        """
         like, pipeline = frames[-1], self.pipeline
         end = self.client if like.direction is S2C else self.server or self.client
         return (
@@ -143,7 +145,7 @@ class LiveSession:
         )
 
     def _take(self, frames: Sequence[Frame]) -> None:
-        """Takes frames that the client's end delivers. An error here ends the session, not the
+        """Take frames that the client's end delivers. An error here ends the session, not the
         channel.
         """
         if self._done or self._internal_error is not None:
@@ -172,7 +174,7 @@ class LiveSession:
             self._rearmed.set()
 
     def _end_if_done(self) -> None:
-        """Once the server is gone, only messages that the pipeline holds back are left."""
+        """End where the server is gone: only messages that the pipeline holds back are left."""
         if self.pipeline.held_until is None:
             self._over.set()
 
@@ -189,14 +191,14 @@ class LiveSession:
             self._lost(end)
 
     def _lost(self, end: ConversationEnd) -> None:
-        """An end no longer reads. A lost client ends the server's input."""
+        """Note that an end no longer reads. A lost client ends the server's input."""
         self._gone.add(end)
         if end is self.client:
             self.client_left()
         # A server that no longer reads may still write; the end of its output ends the session.
 
     async def _keep_time(self) -> None:
-        """Calls the pipeline when something is due. Other traffic does not wake this task."""
+        """Call the pipeline when something is due. Other traffic does not wake this task."""
         while True:
             self._armed = due = self.pipeline.next_due
             self._rearmed = trio.Event()
@@ -240,7 +242,7 @@ class _Pumps:
 
 
 async def run(session: LiveSession) -> ProcessExit | None:
-    """Runs a session to its end and closes both its channels. Gives the server's exit, where there
+    """Run a session to its end and closes both its channels. Gives the server's exit, where there
     was a process.
     """
     try:

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 def load(path: Source) -> Cassette:
-    """Reads a cassette: `takes` in the order of their start, each with a `header` and `events`.
+    """Read a cassette: `takes` in the order of their start, each with a `header` and `events`.
     What is packed with gzip is unpacked. Recordings that overlapped and are not joined yet
     (`FILE.PID.jsonl`) are read too; `notices` name them.
 
@@ -44,7 +44,7 @@ def load(path: Source) -> Cassette:
 
 
 def diff(old: Source, new: Source, *, ignore: Iterable[str] = ()) -> Diff:
-    """The differences between an old and a new recording, as `mcpmock diff` reports them.
+    """Return the differences between an old and a new recording, as `mcpmock diff` reports them.
 
     `ignore` is a list of rules as in `mcpmock diff --ignore`: `tools/call now $.result`. `worst` of
     the result is a verdict, or None if nothing differs; `differences` begins with the worst. Raises
@@ -57,11 +57,11 @@ def diff(old: Source, new: Source, *, ignore: Iterable[str] = ()) -> Diff:
     {<Verdict.RISKY: 2>: 1}
     """
     from mcpmock.semantic_diff.compare import compare
-    from mcpmock.semantic_diff.ignore_rules import Rules
+    from mcpmock.semantic_diff.ignore_rules import IgnoreRules
 
     if isinstance(ignore, str):
         raise TypeError(f"ignore={ignore!r}: give a list of rules")
-    return compare(load_source(old), load_source(new), Rules.parse(ignore=list(ignore)))
+    return compare(load_source(old), load_source(new), IgnoreRules.parse(ignore=list(ignore)))
 
 
 def check(cassette: Source) -> CheckReport:
@@ -105,8 +105,8 @@ def redact(message: bytes) -> bytes: ...
 @overload
 def redact(message: Cassette | Path | str) -> Cassette: ...
 def redact(message: Cassette | Path | str | bytes) -> Cassette | bytes:
-    """A cassette without its secrets: placeholders stand in their places, as in a recording. The
-    file is not changed (`mcpmock redact` does that). Raises CassetteError.
+    """Return a cassette without its secrets: placeholders stand in their places, as in a recording.
+    The file is not changed (`mcpmock redact` does that). Raises CassetteError.
 
     A JSON message, as bytes, is redacted alone; without secrets it is returned unchanged.
 
@@ -124,8 +124,9 @@ def redact(message: Cassette | Path | str | bytes) -> Cassette | bytes:
 
 
 def scan(cassette: Source) -> list[SecretFound]:
-    """The secrets that are left in a cassette: the `line`, the `take` (from 1) and the number of
-    the `event` (0 in a header), the `path` in the message and the `kind`; never the value.
+    """Return the secrets that are left in a cassette: the `line`, the `take` (from 1) and the
+    number of the `event` (0 in a header), the `path` in the message and the `kind`; never the
+    value.
 
     Raises CassetteError for what cannot be read, or is no cassette.
 

@@ -43,7 +43,9 @@ class Driven:
     """The injected faults: how often each `fired`, and the `receipts`."""
 
     def diff(self, *, ignore: Iterable[str] = ()) -> Diff:
-        """The differences between the cassette and the live recording: see `mcpmock.diff`."""
+        """Return the differences between the cassette and the live recording: see
+        `mcpmock.diff`.
+        """
         return diff(self.cassette, self.live, ignore=ignore)
 
 
@@ -55,7 +57,7 @@ async def drive_server(
     seed: int | None = None,
     values: Mapping[str, str] | None = None,
 ) -> Driven:
-    """Plays every recorded client, one after the other, under trio. Raises CannotStart."""
+    """Play every recorded client, one after the other, under trio. Raises CannotStart."""
     recorded, run = load_source(cassette), run_of(faults, seed)
     outcome = await drive_and_record(
         recorded,
@@ -80,7 +82,7 @@ async def drive(
     seed: int | None = None,
     values: Mapping[str, str] | None = None,
 ) -> AsyncIterator[Driven]:
-    """A fake client under trio: plays the recorded clients to a real server, and gives the outcome.
+    """Play the recorded clients to a real server, under trio, and give the outcome.
 
     >>> async def main():
     ...     server = ["mcpmock", "replay", "weather.jsonl"]

@@ -75,14 +75,14 @@ class Log:
     """Called with each message and its conversation, before the message passes."""
 
     def report(self, report: Miss | PlayerNote) -> None:
-        """Adds a report of a player."""
+        """Add a report of a player."""
         if isinstance(report, Miss):
             self.misses.append(report)
         else:
             self.notes.append(report)
 
     def watch(self, conversation: int, player: Player | None) -> Stage:
-        """The watcher of a conversation: a `sessions.run.Observer`."""
+        """Return the watcher of a conversation: a `sessions.run.Observer`."""
         if player is not None:
             self.players.append(player)
         return Watcher(self, conversation)

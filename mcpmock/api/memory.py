@@ -35,7 +35,7 @@ class SdkCodec:
 
     @classmethod
     def of_the_installed_sdk(cls) -> SdkCodec:
-        """Raises ImportError if no SDK is installed."""
+        """Raise ImportError if no SDK is installed."""
         from mcp.shared.message import SessionMessage
 
         try:
@@ -54,8 +54,8 @@ class SdkCodec:
 
 
 def transport(setup: Setup, log: Log) -> AbstractAsyncContextManager[Any]:
-    """A new session as a transport of the SDK: an async context manager that gives a stream to read
-    and one to write. If FastMCP is loaded, it is a `ClientTransport` of FastMCP as well.
+    """Return a new session as a transport of the SDK: an async context manager that gives a stream
+    to read and one to write. If FastMCP is loaded, it is a `ClientTransport` of FastMCP as well.
     """
     session = _open_session(setup, log)
     fastmcp = sys.modules.get("fastmcp.client.transports")
@@ -127,7 +127,7 @@ class _Pump:
     _pieces: Reassembly = attrs.field(factory=Reassembly)
 
     async def run(self) -> None:
-        """Runs until the pipeline ends the stream or hangs up, then closes the client's stream."""
+        """Run until the pipeline ends the stream or hangs up, then closes the client's stream."""
         import anyio
 
         self._send(self.pipeline.begin(anyio.current_time()))
@@ -141,7 +141,7 @@ class _Pump:
         self.to_client.close()
 
     async def _receive(self) -> Frame:
-        """The next message, or, once, the end of the client's stream."""
+        """Return the next message, or, once, the end of the client's stream."""
         import anyio
 
         if self._left:

@@ -27,7 +27,7 @@ async def record(
     seed: int | None = None,
     **how: bool,
 ) -> AsyncIterator[MessageChannel]:
-    """Records a server under trio: gives the client's end of a session, a channel that sends and
+    """Record a server under trio: gives the client's end of a session, a channel that sends and
     receives lists of frames.
 
     >>> async def main():

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
 
 def replay_options(**how: Any) -> PlayerOptions:
-    """The options of `mcpmock replay`, by their names, with `-` as `_`: `order`, `timing`,
+    """Return the options of `mcpmock replay`, by their names, with `-` as `_`: `order`, `timing`,
     `repeats`, `sessions`, `overlap_grace` (in milliseconds), `match`, `on_miss`.
 
     Raises TypeError for an unknown option, and McpMockError for an invalid value.
@@ -70,8 +70,8 @@ class ReplayServer(ThreadServer):
         self._open: Callable[[], MessageChannel] | None = None
 
     def open(self) -> MessageChannel:
-        """A new session: the client's end of a channel of frames. Raises RuntimeError outside of
-        `replay`.
+        """Return a new session: the client's end of a channel of frames. Raises RuntimeError
+        outside of `replay`.
 
         >>> async def main():
         ...     async with mcpmock.replay("weather.jsonl") as server:
@@ -87,8 +87,8 @@ class ReplayServer(ThreadServer):
         return self._open()
 
     def transport(self) -> AbstractAsyncContextManager[Any]:
-        """A new session in memory, as the transport that the Client of the official SDK and of
-        FastMCP take, under asyncio or trio. Raises ImportError if no SDK is installed.
+        """Return a new session in memory, as the transport that the Client of the official SDK and
+        of FastMCP take, under asyncio or trio. Raises ImportError if no SDK is installed.
 
         >>> from mcp import Client
         >>> async def main():
@@ -129,7 +129,7 @@ def serve(
     auth: str | None = None,
     **how: Any,
 ) -> Iterator[ReplayServer]:
-    """A fake server for any caller: plain code, asyncio, anyio, trio.
+    """Serve as a fake server for any caller: plain code, asyncio, anyio, trio.
 
     >>> with mcpmock.serve("weather.jsonl") as server:
     ...     done = subprocess.run(server.command, input=HELLO, capture_output=True)
@@ -161,9 +161,9 @@ async def replay(
     seed: int | None = None,
     **how: Any,
 ) -> AsyncIterator[ReplayServer]:
-    """A fake server in memory, under trio: `server.open()` gives the client's end of a session. A
-    mock clock makes recorded pauses (`timing="recorded"`) and timeouts exact and free. Options and
-    errors are those of `serve`.
+    """Serve as a fake server in memory, under trio: `server.open()` gives the client's end of a
+    session. A mock clock makes recorded pauses (`timing="recorded"`) and timeouts exact and free.
+    Options and errors are those of `serve`.
 
     >>> async def main():
     ...     ping = b'{"jsonrpc":"2.0","id":1,"method":"ping"}'
@@ -192,8 +192,8 @@ def connect(
     seed: int | None = None,
     **how: Any,
 ) -> AbstractAsyncContextManager[Any]:
-    """One session with a fake server in memory, as the transport that the Client of the official
-    SDK and of FastMCP take, under asyncio or trio:
+    """Return one session with a fake server in memory, as the transport that the Client of the
+    official SDK and of FastMCP take, under asyncio or trio:
 
     >>> from mcp import Client
     >>> async def main():

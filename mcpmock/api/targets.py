@@ -10,7 +10,9 @@ from mcpmock.sessions.url_server import Url
 
 
 def parse_server(server: Sequence[str] | None, url: str | None) -> Server:
-    """The server that `server=` or `url=` names. Raises TypeError unless exactly one is given."""
+    """Return the server that `server=` or `url=` names. Raises TypeError unless exactly one is
+    given.
+    """
     if (server is None) is (url is None):
         raise TypeError("give either server=[COMMAND, ...] or url=")
     if url is None:
@@ -21,8 +23,8 @@ def parse_server(server: Sequence[str] | None, url: str | None) -> Server:
 
 
 def command_words(server: object) -> list[str]:
-    """The words of a command line. Raises TypeError for a string, which is not split into words,
-    and for anything else that is not a list of words.
+    """Return the words of a command line. Raises TypeError for a string, which is not split into
+    words, and for anything else that is not a list of words.
     """
     if (
         isinstance(server, str | bytes)
@@ -34,5 +36,5 @@ def command_words(server: object) -> list[str]:
 
 
 def say(line: str) -> None:
-    """Shows the user one line."""
+    """Show the user one line."""
     write_log_line(f"mcpmock: {line}")

@@ -24,7 +24,7 @@ Main = Callable[[Callable[[ThreadPlace], None], trio.Event], Awaitable[None]]
 
 
 def require_trio(name: str) -> None:
-    """Raises RuntimeError outside of trio, for a function that only works there."""
+    """Raise RuntimeError outside of trio, for a function that only works there."""
     if not trio.lowlevel.in_trio_run():
         raise RuntimeError(
             f"mcpmock.{name} only works under trio; elsewhere use `serve`, `connect` or a command"
@@ -47,7 +47,7 @@ class Thread(Generic[ThreadPlace]):
         self._stop: trio.Event | None = None
 
     def start(self) -> ThreadPlace:
-        """Raises what `main` raises before it serves."""
+        """Raise what `main` raises before it serves."""
         self._thread.start()
         place = self._ready.get()
         if isinstance(place, BaseException):
@@ -59,7 +59,7 @@ class Thread(Generic[ThreadPlace]):
         return place
 
     def stop(self) -> None:
-        """Raises what `main` raised."""
+        """Stop the thread. Raises what `main` raised."""
         if self._stop is not None:
             self._call_soon(self._stop.set)
         self._thread.join(STOP_TIMEOUT_S)

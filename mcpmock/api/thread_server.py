@@ -123,11 +123,13 @@ class ThreadServer:
         return self.log.misses
 
     def transport(self) -> AbstractAsyncContextManager[Any]:
-        """A new session, as a transport for the Client of the official SDK and of FastMCP."""
+        """Return a new session, as a transport for the Client of the official SDK and of
+        FastMCP.
+        """
         raise NotImplementedError
 
     def requests(self, method: str | None = None, *, tool: str | None = None) -> list[Call]:
-        """The calls of clients, in order: all, those of one method, or those of one tool.
+        """Return the calls of clients, in order: all, those of one method, or those of one tool.
 
         >>> with mcpmock.serve("weather.jsonl") as server:
         ...     done = subprocess.run(server.command, input=HELLO, capture_output=True)
@@ -143,7 +145,7 @@ class ThreadServer:
     def assert_called(
         self, method: str, *, times: int | None = None, tool: str | None = None
     ) -> None:
-        """Raises AssertionError unless clients sent it at least once, or exactly `times` times.
+        """Raise AssertionError unless clients sent it at least once, or exactly `times` times.
 
         >>> with mcpmock.serve("weather.jsonl") as server:
         ...     server.assert_called("tools/call", tool="get_weather")
@@ -159,7 +161,7 @@ class ThreadServer:
         raise self._failure(f"{name} was called {count} times, expected {expected}")
 
     def assert_order(self, *names: str) -> None:
-        """Raises AssertionError unless clients sent these in this order; other calls may come in
+        """Raise AssertionError unless clients sent these in this order; other calls may come in
         between. A name is a method, or a method and a tool: `tools/call get_weather`.
 
         >>> with mcpmock.serve("weather.jsonl") as server:
@@ -179,7 +181,7 @@ class ThreadServer:
         return AssertionError(printable(f"{text}; calls: {calls}"))
 
     def close(self) -> None:
-        """Stops the server. Raises what failed inside. `serve` calls it at the end of the block.
+        """Stop the server. Raises what failed inside. `serve` calls it at the end of the block.
 
         >>> with mcpmock.serve("weather.jsonl") as server:
         ...     server.close()

@@ -27,7 +27,9 @@ class FaultsOfLogin:
     _began: float | None = None
 
     def fire(self, kind: str, head: HttpRequest, now: float) -> Any:
-        """The fault of this kind whose turn it is, with its receipt kept; None if there is none."""
+        """Return the fault of this kind whose turn it is, with its receipt kept; None if there is
+        none.
+        """
         if self._began is None:
             self._began = now
         for armed in () if self.run is None else self.run.armed:

@@ -62,13 +62,13 @@ class AuthorizationOptions:
         return unique([*self.scopes, *self.tool_scopes.values()])
 
     def needed(self, tools: Iterable[str]) -> list[str]:
-        """The scopes for a request that calls these tools."""
+        """Return the scopes for a request that calls these tools."""
         extra = [self.tool_scopes[tool] for tool in tools if tool in self.tool_scopes]
         return unique([*self.scopes, *extra])
 
 
 def unique(words: Iterable[str]) -> list[str]:
-    """Each word once, in order."""
+    """Return each word once, in order."""
     return list(dict.fromkeys(words))
 
 

@@ -121,7 +121,7 @@ class AuthorizationServer:
         self.faults = FaultsOfLogin(self.run)
 
     def is_endpoint(self, head: HttpRequest) -> bool:
-        """Whether a request goes to the authorization server and not to the recorded one."""
+        """Return whether a request goes to the authorization server and not to the recorded one."""
         return head.path in {
             RESOURCE_METADATA,
             RESOURCE_METADATA + self.path,
@@ -133,7 +133,7 @@ class AuthorizationServer:
         }
 
     def answer(self, head: HttpRequest, body: bytes, now: float) -> AuthorizationReply:
-        """The answer to a request for one of the endpoints."""
+        """Return the answer to a request for one of the endpoints."""
         slow = self.faults.fire("auth_slow", head, now)
         reply = self._answer(head, body, now)
         return reply if slow is None else attrs.evolve(reply, after=slow.delay)
@@ -141,7 +141,9 @@ class AuthorizationServer:
     def challenge(
         self, head: HttpRequest, tools: Sequence[str], now: float
     ) -> AuthorizationReply | None:
-        """Why a request for MCP, which calls these tools, is refused; None if it may pass."""
+        """Return why a request for MCP, which calls these tools, is refused; None if it may
+        pass.
+        """
         token = bearer_token(head)
         grant = self._tokens.get(token or "")
         if token is None:
@@ -290,7 +292,7 @@ class AuthorizationServer:
         return AuthorizationReply(302, [("Location", location)])
 
     def _check_authorization(self, head: HttpRequest, asked: Mapping[str, str]) -> list[str]:
-        """The scopes that are granted."""
+        """Return the scopes that are granted."""
         if asked.get("response_type") != "code":
             raise _Refused("unsupported_response_type", "the response_type is not code")
         if asked.get("code_challenge_method") != "S256":
@@ -383,7 +385,7 @@ class AuthorizationServer:
         return attrs.evolve(grant, scopes=tuple(unique(scopes))) if scopes else grant
 
     def _authenticated(self, head: HttpRequest, asked: Mapping[str, str]) -> str:
-        """The client of a token request. Raises _Refused if it is not who it says."""
+        """Return the client of a token request. Raises _Refused if it is not who it says."""
         name, secret, method = asked.get("client_id", ""), asked.get("client_secret"), "none"
         scheme, _, credentials = (head.header("authorization") or "").partition(" ")
         if scheme.lower() == "basic":
@@ -407,13 +409,13 @@ class AuthorizationServer:
 
 
 def bearer_token(head: HttpRequest) -> str | None:
-    """The token in the head of a request."""
+    """Return the token in the head of a request."""
     scheme, _, token = (head.header("authorization") or "").partition(" ")
     return token.strip() if scheme.lower() == "bearer" else None
 
 
 def _origin(head: HttpRequest) -> str:
-    """Ours, by the name that the client has for us; `access_policy` has checked it."""
+    """Return our origin, by the name that the client has for us; `access_policy` has checked it."""
     return f"http://{head.header('host')}"
 
 
@@ -435,7 +437,7 @@ def _parameters(form: bytes) -> dict[str, str]:
 
 
 def _basic(credentials: str) -> tuple[str, str]:
-    """Client id and secret (RFC 6749, 2.3.1)."""
+    """Return client id and secret (RFC 6749, 2.3.1)."""
     try:
         name, _, secret = base64.b64decode(credentials, validate=True).decode().partition(":")
     except ValueError as error:
@@ -466,14 +468,14 @@ def _is_registered(uri: str, registered: Sequence[str]) -> bool:
 
 
 def _without_port(uri: str) -> object:
-    """A loopback address without its port; any other is equal to none but itself."""
+    """Return a loopback address without its port; any other is equal to none but itself."""
     parts = _split(uri)
     loopback = parts is not None and parts[0] == "http" and _may_redirect_to(uri)
     return parts if loopback else object()
 
 
 def _split(uri: str) -> tuple[str, str, str] | None:
-    """Scheme, host, path with query; None if it is no URI, or has a fragment."""
+    """Return scheme, host, path with query; None if it is no URI, or has a fragment."""
     if not _URI.fullmatch(uri):  # urlsplit removes line breaks
         return None
     try:

@@ -54,7 +54,7 @@ class AuthorizationStage(Stage):
         return [*actions, Send(on)] if on else actions
 
     def _hear(self, frame: m.Frame, now: float) -> Sequence[m.Frame] | AuthorizationReply:
-        """The frames that go on, or the answer to the request."""
+        """Return the frames that go on, or the answer to the request."""
         x, fact = frame.exchange, frame.fact
         if x is None:
             return [frame]
@@ -116,7 +116,7 @@ class AuthorizationStage(Stage):
 
 
 def _called_tools(body: bytes) -> list[str]:
-    """The tools that a body calls."""
+    """Return the tools that a body calls."""
     calls = (item for item in m.parse_items(body) if isinstance(item, m.Request))
     names = (
         m.decode(m.member(call.params, "name") or b"null")

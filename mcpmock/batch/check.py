@@ -9,7 +9,7 @@ from .sources import Source, read_source
 
 
 def check_source(source: Source, only: str | None = None) -> CheckReport:
-    """The report of `rules.report`. Raises CassetteError for what cannot be read, or is no
+    """Return the report of `rules.report`. Raises CassetteError for what cannot be read, or is no
     cassette; damage is in the report.
     """
     if isinstance(source, Cassette):

@@ -10,7 +10,7 @@ import attrs
 
 from mcpmock.cassette.file import named_notices, siblings_of_each
 from mcpmock.cassette.model import Notice
-from mcpmock.semantic_diff.compare import Diff, Difference, Rules, compare
+from mcpmock.semantic_diff.compare import Diff, Difference, IgnoreRules, compare
 from mcpmock.semantic_diff.severity import RULES
 
 from .file_lists import expand
@@ -41,13 +41,13 @@ class ComparedPair:
 
 
 def is_folder(name: str) -> bool:
-    """Whether a name is that of a folder; of URLs, those that end in a slash are."""
+    """Return whether a name is that of a folder; of URLs, those that end in a slash are."""
     return name.endswith("/") if is_url(name) else Path(name).is_dir()
 
 
 def pair_folders(old: str, new: str) -> list[FilePair]:
-    """The cassettes below two folders, by their names. Raises CassetteError for a folder that has
-    none.
+    """Return the cassettes below two folders, by their names. Raises CassetteError for a folder
+    that has none.
     """
     before, after = _files_in(old), _files_in(new)
     return [
@@ -62,8 +62,8 @@ def pair_folders(old: str, new: str) -> list[FilePair]:
     ]
 
 
-def compare_pair(pair: FilePair, rules: Rules) -> ComparedPair:
-    """Compares the files of a pair. One that is missing is a difference. Raises CassetteError."""
+def compare_pair(pair: FilePair, rules: IgnoreRules) -> ComparedPair:
+    """Compare the files of a pair. One that is missing is a difference. Raises CassetteError."""
     if not (pair.in_old and pair.in_new):
         return ComparedPair(_one_missing(pair), ())
     old, new = load_source(pair.old), load_source(pair.new)

@@ -28,8 +28,9 @@ a cluster, and a bound on the results that wait for their turn.
 def run_in_order(
     work: Callable[[Item], Result], items: Iterable[Item], executor: Executor | None
 ) -> Generator[tuple[Item, Callable[[], Result]], None, None]:
-    """Each item with a function that returns the result of `work` for it, or raises its error; in
-    the order of the items. Without an executor the work is done when that function is called.
+    """Yield each item with a function that returns the result of `work` for it, or raises its
+    error; in the order of the items. Without an executor the work is done when that function is
+    called.
     """
     if executor is None:
         for item in items:
@@ -49,7 +50,9 @@ def run_in_order(
 
 
 def _submitted(executor: Executor, work: Callable[[Item], Result], item: Item) -> Future[Result]:
-    """A pool broken by a worker's death takes no more work: reported like the death itself."""
+    """Submit work; a pool broken by a worker's death takes no more: reported like the death
+    itself.
+    """
     try:
         return executor.submit(work, item)
     except BrokenExecutor as error:
@@ -81,7 +84,7 @@ def _result_of(item: object, future: Future[Result]) -> Result:
 
 @contextmanager
 def processes(jobs: int) -> Iterator[Executor | None]:
-    """An executor of so many processes; None for one job, which this process can do itself."""
+    """Open an executor of so many processes; None for one job, which this process can do itself."""
     if jobs == 1:
         yield None
         return
@@ -118,8 +121,8 @@ def _end_with_parent() -> None:
 
 @contextmanager
 def scheduler(address: str) -> Iterator[Executor]:
-    """The executor of the Dask cluster whose scheduler has this address (`tcp://HOST:8786`). It
-    gives the work of a worker that is killed to another one.
+    """Open the executor of the Dask cluster whose scheduler has this address (`tcp://HOST:8786`).
+    It gives the work of a worker that is killed to another one.
     """
     try:
         from distributed import Client

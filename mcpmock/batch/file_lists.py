@@ -16,8 +16,9 @@ File = TypeVar("File", Path, str)
 
 
 def expand(names: Iterable[str]) -> list[Path | str]:
-    """The files that are meant, each once, as paths or as URLs: a folder stands for all cassettes
-    below it, and a pattern (`runs/**/*.jsonl`) that no file has as its name for those that match.
+    """Return the files that are meant, each once, as paths or as URLs: a folder stands for all
+    cassettes below it, and a pattern (`runs/**/*.jsonl`) that no file has as its name for those
+    that match.
 
     Raises ValueError if nothing matches a pattern, and CassetteError for a folder without
     cassettes.
@@ -36,7 +37,7 @@ def _files_of(name: str) -> Iterable[Path | str]:
 
 
 def _urls_of(url: str) -> Iterable[str]:
-    """One that ends in a slash is a folder."""
+    """Return one that ends in a slash is a folder."""
     if not (has_magic(url) or url.endswith("/")):
         return [url]
     with reading(url):

@@ -9,8 +9,8 @@ from .sources import Source, read_source
 
 
 def scan_source(source: Source) -> list[SecretFound]:
-    """The secrets in the order of the lines. What is damaged is read as text. Raises CassetteError
-    for what cannot be read, or is no cassette.
+    """Return the secrets in the order of the lines. What is damaged is read as text. Raises
+    CassetteError for what cannot be read, or is no cassette.
     """
     if isinstance(source, Cassette):
         return scan_cassette(encode_cassette(source))

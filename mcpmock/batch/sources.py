@@ -38,7 +38,7 @@ def is_url(source: object) -> bool:
 
 
 def load_source(source: Source) -> Cassette:
-    """The cassette. Raises CassetteError for what is none, or has damage."""
+    """Return the cassette. Raises CassetteError for what is none, or has damage."""
     if isinstance(source, Cassette):
         return source
     try:
@@ -51,15 +51,17 @@ def load_source(source: Source) -> Cassette:
 
 
 def read_source(source: Path | str | bytes | Readable, *, damaged: bool = False) -> bytes:
-    """The bytes of one cassette. Raises as `read_data`, and for data that is not a cassette."""
+    """Return the bytes of one cassette. Raises as `read_data`, and for data that is not a
+    cassette.
+    """
     data = read_data(source, damaged=damaged)
     refuse_other(_name_of(source), data)
     return data
 
 
 def read_data(source: Path | str | bytes | Readable, *, damaged: bool = False) -> bytes:
-    """The bytes of a file, unpacked. Raises CassetteError for what cannot be read; with `damaged`,
-    what was cut off gives what can be unpacked.
+    """Return the bytes of a file, unpacked. Raises CassetteError for what cannot be read; with
+    `damaged`, what was cut off gives what can be unpacked.
     """
     if isinstance(source, str) and is_url(source):
         with reading(source), fsspec_for(source).open(source, "rb") as file:
@@ -71,8 +73,8 @@ def read_data(source: Path | str | bytes | Readable, *, damaged: bool = False) -
 
 
 def as_one(source: Source) -> Source:
-    """The cassette that a folder, or a file with siblings, stands for; any other source as it
-    is.
+    """Return the cassette that a folder, or a file with siblings, stands for; any other source as
+    it is.
     """
     if isinstance(source, Path | str) and not is_url(source):
         path = Path(source)
@@ -82,7 +84,7 @@ def as_one(source: Source) -> Source:
 
 
 def fsspec_for(url: str) -> ModuleType:
-    """The library that reads this URL. Raises MissingExtra without it."""
+    """Return the library that reads this URL. Raises MissingExtra without it."""
     try:
         import fsspec
     except ModuleNotFoundError as error:
@@ -93,7 +95,7 @@ def fsspec_for(url: str) -> ModuleType:
 
 @contextmanager
 def reading(url: str) -> Iterator[None]:
-    """Raises CassetteError for whatever goes wrong: each kind of store has a library of its own,
+    """Raise CassetteError for whatever goes wrong: each kind of store has a library of its own,
     with errors of its own.
     """
     try:

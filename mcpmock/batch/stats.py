@@ -86,8 +86,8 @@ class CountedFile:
 
 
 def count_file(file: Path | str) -> CountedFile:
-    """The counts of the file at this path or URL: a cassette, or statistics of cassettes. Raises
-    CassetteError for what cannot be read, is neither or has damage.
+    """Return the counts of the file at this path or URL: a cassette, or statistics of cassettes.
+    Raises CassetteError for what cannot be read, is neither or has damage.
     """
     data = read_data(file)
     if data.startswith(_BEGINNING):
@@ -97,7 +97,7 @@ def count_file(file: Path | str) -> CountedFile:
 
 
 def lines_of(found: Stats) -> Iterator[Line]:
-    """Statistics as objects, each to be a line of JSON."""
+    """Yield statistics as objects, each to be a line of JSON."""
     for what, calls in found.calls.items():
         yield CallsLine(
             direction=what.direction,
@@ -121,8 +121,8 @@ def lines_of(found: Stats) -> Iterator[Line]:
 
 
 def stats_of(file: Path | str, data: bytes) -> Stats:
-    """The statistics in lines of JSON; those of several commands may follow each other. Raises
-    CassetteError.
+    """Return the statistics in lines of JSON; those of several commands may follow each other.
+    Raises CassetteError.
     """
     found = Stats()
     for number, raw in enumerate(data.splitlines(), 1):
@@ -155,5 +155,5 @@ def _stats_of_line(line: Line) -> Stats:
 
 
 def _counts_of(calls: Calls | CallsLine) -> dict[str, int]:
-    """The numbers that a line of calls has as they are."""
+    """Return the numbers that a line of calls has as they are."""
     return {name: getattr(calls, name) for name in _COUNTS}

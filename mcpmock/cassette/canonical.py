@@ -64,7 +64,9 @@ class Recovery:
 
 
 def canonical(data: bytes, times: Times = "drop") -> Canonical:
-    """An undamaged cassette in the form that all recordings of one session have in common."""
+    """Return an undamaged cassette in the form that all recordings of one session have in
+    common.
+    """
     sheets, torn = take_apart(_ended(data))
     formed = [_formed(sheet, times) for sheet in sheets]
     events = _count(formed)
@@ -79,8 +81,8 @@ def canonical(data: bytes, times: Times = "drop") -> Canonical:
 
 
 def recover(data: bytes) -> Recovery:
-    """All good lines of a cassette as they are. Besides the bad ones, footers that no longer fit
-    are left out.
+    """Return all good lines of a cassette as they are. Besides the bad ones, footers that no longer
+    fit are left out.
     """
     sheets, lost = take_apart(_ended(data))
     disordered = [sheet for sheet in sheets if not _ascending(sheet)]
@@ -101,7 +103,7 @@ def recover(data: bytes) -> Recovery:
 
 
 def _ended(data: bytes) -> bytes:
-    """A last line that only lacks its line break is a good line."""
+    """Return a last line that only lacks its line break is a good line."""
     return data if data.endswith(b"\n") or not data else data + b"\n"
 
 
@@ -126,7 +128,7 @@ def _fits(sheet: Sheet, footer: SourceLine) -> bool:
 
 
 def _formed(sheet: Sheet, times: Times) -> Sheet:
-    """The take in canonical form, sealed again if it was."""
+    """Return the take in canonical form, sealed again if it was."""
     assert sheet.header is not None, "because only a damaged cassette has lost one"
     formed = Sheet(SourceLine(0, _formed_header(sheet.header.raw, times)))
     numbers = _Numbers()
@@ -174,7 +176,7 @@ def _formed_event(raw: bytes, n: int, times: Times, numbers: _Numbers) -> bytes:
 
 
 def _dateless(head: bytes) -> bytes:
-    """A head without its `Date`, which differs in every recording."""
+    """Return a head without its `Date`, which differs in every recording."""
     place = (members(head) or {}).get("headers")
     spans = None if place is None else elements(head[slice(*place)])
     if place is None or spans is None:
@@ -193,17 +195,17 @@ def _is_date(field: bytes) -> bool:
 
 
 def with_members(raw: bytes, new: dict[str, bytes], order: Sequence[str]) -> bytes:
-    """An object with some members replaced or added; the known ones in their order."""
+    """Return an object with some members replaced or added; the known ones in their order."""
     return _object(_fields(raw) | new, order)
 
 
 def without_members(raw: bytes, names: Collection[str]) -> bytes:
-    """An object without these members."""
+    """Return an object without these members."""
     return _object({name: v for name, v in _fields(raw).items() if name not in names}, ())
 
 
 def resealed(sheet: Sheet, **members: bytes) -> SourceLine | None:
-    """The footer of a take after its lines changed; None if it has none."""
+    """Return the footer of a take after its lines changed; None if it has none."""
     if sheet.footer is None:
         return None
     outer = _fields(sheet.footer.raw)
@@ -212,19 +214,23 @@ def resealed(sheet: Sheet, **members: bytes) -> SourceLine | None:
 
 
 def _fields(raw: bytes) -> dict[str, bytes]:
-    """The members of an object by name, as they are written."""
+    """Return the members of an object by name, as they are written."""
     return {name: raw[span.start : span.end] for name, span in (members(raw) or {}).items()}
 
 
 def _object(fields: dict[str, bytes], order: Sequence[str]) -> bytes:
-    """An object with the known keys first, in their order, and the unknown ones as they came."""
+    """Return an object with the known keys first, in their order, and the unknown ones as they
+    came.
+    """
     known = [name for name in order if name in fields]
     names = dict.fromkeys((*known, *fields))
     return b"{" + b",".join(_spelled(name) + b":" + fields[name] for name in names) + b"}"
 
 
 def _spelled(name: str) -> bytes:
-    """A name as JSON; one that no decoder takes is as it was written (`members` gives it so)."""
+    """Return a name as JSON; one that no decoder takes is as it was written (`members` gives it
+    so).
+    """
     try:
         return _json.encode(name)
     except UnicodeEncodeError:
@@ -242,7 +248,7 @@ def _joined(events: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _plain_stderr(raw: bytes) -> Event | None:
-    """The event in a line if it is standard error and nothing that joining could lose."""
+    """Return the event in a line if it is standard error and nothing that joining could lose."""
     if b'"stderr"' not in raw:
         return None
     fields = members(raw) or {}

@@ -32,7 +32,7 @@ from mcpmock.printable import mcpmock_command
 
 from . import HEADER_START
 from .model import Cassette, Footer, Header, Notice
-from .parser import header_of, read, refusal
+from .parser import header_of, read, unreadable
 
 MAX_BYTES = 1 << 30
 """What a cassette may hold: a bound on what loading one can cost."""
@@ -69,7 +69,7 @@ class Readable(Protocol):
 
 
 def load(path: Path, *, damaged: bool = False) -> Cassette:
-    """Reads a cassette and its siblings, the takes in the order of their start. Raises
+    """Read a cassette and its siblings, the takes in the order of their start. Raises
     CassetteError for a file that cannot be read, is none, or (unless `damaged`) has damage.
     """
     return _load_with(path, find_siblings(path), damaged=damaged)
@@ -84,13 +84,13 @@ def _load_with(path: Path, siblings: Iterable[Path], *, damaged: bool = False) -
 
 
 def load_alone(path: Path, *, damaged: bool = False) -> Cassette:
-    """Reads one file. Raises as `load`."""
+    """Read one file. Raises as `load`."""
     return loaded(path, read_bytes(path, damaged=damaged), damaged=damaged)
 
 
 def loaded(name: Path | str, data: bytes, *, damaged: bool = False) -> Cassette:
-    """The cassette in the bytes of a file of this name. Raises as `load`."""
-    reason = refusal(data.partition(b"\n")[0])
+    """Return the cassette in the bytes of a file of this name. Raises as `load`."""
+    reason = unreadable(data.partition(b"\n")[0])
     if reason is not None and not damaged:
         raise CassetteError(name, reason)
     cassette = read(str(name), data)
@@ -101,7 +101,7 @@ def loaded(name: Path | str, data: bytes, *, damaged: bool = False) -> Cassette:
 
 
 def load_together(paths: Sequence[Path]) -> Cassette:
-    """Reads several cassettes as one recording. A folder stands for all cassettes below it. Raises
+    """Read several cassettes as one recording. A folder stands for all cassettes below it. Raises
     as `load`, and for a folder without cassettes.
     """
     files = list(dict.fromkeys(file for path in paths for file in cassette_files(path)))
@@ -117,13 +117,13 @@ def load_together(paths: Sequence[Path]) -> Cassette:
 
 
 def _add(cassette: Cassette, other: Cassette) -> None:
-    """The takes and notices of one cassette to another."""
+    """Add the takes and notices of one cassette to another."""
     cassette.takes += other.takes
     cassette.notices += named_notices(other)
 
 
 def named_notices(cassette: Cassette) -> list[Notice]:
-    """The notices of a cassette, each with the name of its file."""
+    """Return the notices of a cassette, each with the name of its file."""
     return [
         msgspec.structs.replace(notice, file=notice.file or cassette.name)
         for notice in cassette.notices
@@ -131,7 +131,9 @@ def named_notices(cassette: Cassette) -> list[Notice]:
 
 
 def sorted_by_start(cassette: Cassette) -> Cassette:
-    """The takes in the order of `recorded_at`; as they stand if a header does not have it."""
+    """Return the takes in the order of `recorded_at`; as they stand if a header does not have
+    it.
+    """
     starts = [take.header.recorded_at for take in cassette.takes]
     if all(starts):
         cassette.takes.sort(key=lambda take: take.header.recorded_at or "")
@@ -139,7 +141,7 @@ def sorted_by_start(cassette: Cassette) -> Cassette:
 
 
 def read_bytes(path: Path, *, damaged: bool = False) -> bytes:
-    """All bytes of a cassette file, unpacked if it ends in `.gz`; never blocks on a pipe.
+    """Return all bytes of a cassette file, unpacked if it ends in `.gz`; never blocks on a pipe.
 
     Raises CassetteError; with `damaged`, a packed file that was cut off gives what can be unpacked.
     """
@@ -153,8 +155,8 @@ def read_bytes(path: Path, *, damaged: bool = False) -> bytes:
 def read_all(
     file: Readable, name: Path | str, *, packed: bool | None = None, damaged: bool = False
 ) -> bytes:
-    """All bytes of an open file that holds a cassette, unpacked if it is `packed` (by default, if
-    it begins as gzip does). Raises as `read_bytes`, and the OSErrors of reading.
+    """Return all bytes of an open file that holds a cassette, unpacked if it is `packed` (by
+    default, if it begins as gzip does). Raises as `read_bytes`, and the OSErrors of reading.
     """
     data = file.read(MAX_BYTES + 1)
     try:
@@ -170,18 +172,18 @@ def read_all(
 
 
 def refuse_other(name: Path | str, data: bytes) -> None:
-    """Raises CassetteError for data that is not a cassette. One of a newer format is a cassette:
+    """Raise CassetteError for data that is not a cassette. One of a newer format is a cassette:
     what is wrong with it is a finding.
     """
     first = data.partition(b"\n")[0]
-    reason = refusal(first)
+    reason = unreadable(first)
     if reason is not None and not first.startswith(HEADER_START):
         raise CassetteError(name, reason)
 
 
 def _unpack(packed: bytes, *, damaged: bool) -> bytes:
-    """All members of a gzip file. What a few bytes may unpack to is bounded, and so is the number
-    of members: each of them costs time of its own.
+    """Return all members of a gzip file. What a few bytes may unpack to is bounded, and so is the
+    number of members: each of them costs time of its own.
     """
     parts: list[bytes] = []
     size = members = at = 0
@@ -210,7 +212,7 @@ def _unpack(packed: bytes, *, damaged: bool) -> bytes:
 
 
 def rewrite(path: Path, data: bytes, *, was: bytes | None = None) -> None:
-    """Puts `data` in the place of the file, or leaves the old one as it was.
+    """Put `data` in the place of the file, or leaves the old one as it was.
 
     Raises CassetteError; a file that is being recorded to is left alone, or the rest of the
     recording would be lost, and so is one that no longer holds what `data` was made from (`was`).
@@ -235,16 +237,16 @@ def rewrite(path: Path, data: bytes, *, was: bytes | None = None) -> None:
 
 
 def sibling_path(path: Path) -> Path:
-    """The file that this process records to while another one has `path` locked: `s.jsonl` ->
-    `s.PID.jsonl`, `s.jsonl.gz` -> `s.PID.jsonl.gz`.
+    """Return the file that this process records to while another one has `path` locked: `s.jsonl`
+    -> `s.PID.jsonl`, `s.jsonl.gz` -> `s.PID.jsonl.gz`.
     """
     stem, suffix = _split_name(path)
     return path.with_name(f"{stem}.{os.getpid()}{suffix}")
 
 
 def find_siblings(path: Path) -> list[Path]:
-    """The siblings of a cassette, in the order of their start: their headers name it. Another file
-    may have such a name as well: of a user who numbers recordings.
+    """Return the siblings of a cassette, in the order of their start: their headers name it.
+    Another file may have such a name as well: of a user who numbers recordings.
     """
     return siblings_of_each([path])[path]
 
@@ -262,7 +264,7 @@ def siblings_of_each(paths: Iterable[Path]) -> dict[Path, list[Path]]:
 
 
 def _numbered_in(folder: Path) -> Iterator[tuple[str, str]]:
-    """The files of a folder that may be siblings by their names, each with the name of the
+    """Yield the files of a folder that may be siblings by their names, each with the name of the
     cassette.
     """
     try:
@@ -279,7 +281,7 @@ def _numbered_in(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def join_siblings(path: Path) -> None:
-    """Appends the siblings that no recorder has open to the cassette, and removes them. Where a
+    """Append the siblings that no recorder has open to the cassette, and removes them. Where a
     recorder has the cassette open, that recorder joins them when it closes. Raises OSError.
     """
     joined = True
@@ -300,7 +302,9 @@ def join_siblings(path: Path) -> None:
 
 
 def _append_file(path: Path, sibling: Path) -> bool:
-    """Whether the cassette holds the sibling now: not if it would become too large to load."""
+    """Return whether the cassette holds the sibling now: not if it would become too large to
+    load.
+    """
     data = sibling.read_bytes()
     if path.suffix == ".gz":
         packed = data if sibling.suffix == ".gz" else gzip.compress(data, mtime=0)
@@ -323,7 +327,7 @@ def _append_file(path: Path, sibling: Path) -> bool:
 
 @contextmanager
 def _locked(path: Path, flags: int = 0) -> Iterator[int | None]:
-    """The open file, under its lock; None if a recorder has it."""
+    """Hold the lock of the open file; None if a recorder has it."""
     fd = _open(path, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK | os.O_NOFOLLOW | flags)
     try:
         yield fd if _lock(fd, path) else None
@@ -347,7 +351,9 @@ def _names(header: Header | None, path: Path) -> TypeGuard[Header]:
 
 
 def cassette_files(path: Path) -> list[Path]:
-    """The file itself, or all cassettes below a folder. Raises CassetteError if there are none."""
+    """Return the file itself, or all cassettes below a folder. Raises CassetteError if there are
+    none.
+    """
     if not path.is_dir():
         return [path]
     files = (file for suffix in SUFFIXES for file in path.rglob(f"*{suffix}"))
@@ -358,8 +364,8 @@ def cassette_files(path: Path) -> list[Path]:
 
 
 def newest_cassette(path: Path) -> Path:
-    """The file itself, or the cassette below a folder that was written last. Raises CassetteError
-    if there is none.
+    """Return the file itself, or the cassette below a folder that was written last. Raises
+    CassetteError if there is none.
     """
     return max(cassette_files(path), key=lambda file: (file.stat().st_mtime_ns, file))
 
@@ -370,7 +376,7 @@ def _split_name(path: Path) -> tuple[str, str]:
 
 
 def part_of(path: Path) -> Path:
-    """The plain file that a `.gz` is packed from at the clean close; its lock is that of the
+    """Return the plain file that a `.gz` is packed from at the clean close; its lock is that of the
     `.gz`.
     """
     return path.with_name(path.name + ".part")
@@ -397,7 +403,7 @@ class TakeFile:
         self._ahead = b""
 
     def begin(self, header: Header) -> None:
-        """Writes the header, on a line of its own even after a file that ended in the middle of
+        """Write the header, on a line of its own even after a file that ended in the middle of
         one.
 
         If that fails, the next write brings it: no event stands in a file before its header.
@@ -410,20 +416,20 @@ class TakeFile:
         self._write(b"")
 
     def append(self, lines: list[bytes]) -> None:
-        """Writes event lines with one `write`; when it returns, the kernel has them."""
+        """Write event lines with one `write`; when it returns, the kernel has them."""
         data = lines[0] if len(lines) == 1 else b"".join(lines)
         self._write(data)
         self._hash(data)
         self._events += len(lines)
 
     def sync(self) -> None:
-        """Makes what was written survive a power loss. Slow (milliseconds): once a second is
+        """Make what was written survive a power loss. Slow (milliseconds): once a second is
         enough.
         """
         getattr(os, "fdatasync", os.fsync)(self._fd)  # macOS has no fdatasync
 
     def revise(self, revise: Callable[[bytes], bytes], events: int) -> None:
-        """Puts the lines of this take through a function, from the header to so many events. Where
+        """Put the lines of this take through a function, from the header to so many events. Where
         that changes one, the file is replaced whole or not at all, and stays locked meanwhile.
         """
         with open(self.path, "rb") as source:
@@ -464,7 +470,7 @@ class TakeFile:
         packed: Path | None = None,
         overwrite: bool = False,
     ) -> None:
-        """Writes the footer, syncs, and only now lets go of a file that was to be overwritten.
+        """Write the footer, syncs, and only now lets go of a file that was to be overwritten.
 
         With `packed`, moves the whole file into that `.gz` (or, to `overwrite`, in its place),
         still under the lock: another recorder that waits for it starts on a fresh file.
@@ -484,7 +490,7 @@ class TakeFile:
             os.close(self._fd)
 
     def discard(self) -> None:
-        """Nothing was recorded: leaves no empty file behind, and the old one where it was."""
+        """Leave no empty file, and the old one where it was: nothing was recorded."""
         if self._created and not os.fstat(self._fd).st_size:
             self.path.unlink(missing_ok=True)
             if self._backup is not None:
@@ -492,7 +498,9 @@ class TakeFile:
         os.close(self._fd)
 
     def _hash(self, data: bytes) -> None:
-        """Hash in larger portions than lines come: most of the time for a short one is in the call."""
+        """Hash in larger portions than lines come: most of the time for a short one is in the
+        call.
+        """
         self._unhashed += data
         if len(self._unhashed) >= _HASHED_TOGETHER:
             self._digest.update(self._unhashed)
@@ -512,7 +520,7 @@ class TakeFile:
 
 
 def open_take(path: Path, *, overwrite: bool = False, new: bool = False) -> TakeFile | None:
-    """Opens and locks a file for one more take; None while another recorder holds it.
+    """Open and locks a file for one more take; None while another recorder holds it.
 
     `overwrite` starts the file anew and keeps the old one as `.bak` until the clean close; `new`
     refuses an existing one. Raises CassetteError for whatever cannot be a cassette, before anything
@@ -531,7 +539,7 @@ def open_take(path: Path, *, overwrite: bool = False, new: bool = False) -> Take
         return None
     try:
         first = os.pread(fd, 200, 0).partition(b"\n")[0]
-        reason = None if overwrite else refusal(first)
+        reason = None if overwrite else unreadable(first)
         if reason is not None:
             raise CassetteError(path, reason, hint="record to another file, or use --overwrite")
         if not (overwrite and existed):
@@ -546,7 +554,7 @@ def open_take(path: Path, *, overwrite: bool = False, new: bool = False) -> Take
 
 
 def pack(path: Path, packed: Path, *, overwrite: bool = False) -> None:
-    """Moves a plain recording into the `.gz` it was meant for, behind what is there (gzip has
+    """Move a plain recording into the `.gz` it was meant for, behind what is there (gzip has
     members for that).
     """
     old = packed.read_bytes() if packed.exists() and not overwrite else b""
@@ -556,9 +564,9 @@ def pack(path: Path, packed: Path, *, overwrite: bool = False) -> None:
 
 
 def replace_file(path: Path, data: bytes, check: Callable[[], None] = lambda: None) -> None:
-    """Atomic: a temporary file in the same folder, fsync, rename. Mode and owner stay what they
-    were. `check` is called right before the rename, and prevents it if it raises. Raises OSError,
-    for a file of another user too.
+    """Replace a file atomically: a temporary file in the same folder, fsync, rename. Mode and owner
+    stay what they were. `check` is called right before the rename, and prevents it if it raises.
+    Raises OSError, for a file of another user too.
     """
     old = path.stat() if path.exists() else None
     temporary = _temporary(path)
@@ -593,7 +601,7 @@ def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:
 
 
 def _start_anew(path: Path, fd: int) -> TakeFile:
-    """Moves the locked old file aside and locks a fresh one in its place.
+    """Move the locked old file aside and locks a fresh one in its place.
 
     A `.bak` that exists is the user's, or from an overwrite that did not end: it stays.
     """
@@ -607,7 +615,7 @@ def _start_anew(path: Path, fd: int) -> TakeFile:
 
 
 def _lock(fd: int, path: Path) -> bool:
-    """Takes the lock if it is free and the file is still the one of that name (not moved aside
+    """Take the lock if it is free and the file is still the one of that name (not moved aside
     meanwhile).
     """
     try:
@@ -618,7 +626,7 @@ def _lock(fd: int, path: Path) -> bool:
 
 
 def _open(path: Path, flags: int) -> int:
-    """Opens a regular file, and nothing else: a device, a pipe or a folder is refused without
+    """Open a regular file, and nothing else: a device, a pipe or a folder is refused without
     waiting on it.
     """
     fd = os.open(path, flags, 0o600)
@@ -629,7 +637,7 @@ def _open(path: Path, flags: int) -> int:
 
 
 def words_of(error: Exception) -> str:
-    """Why a file could not be read or written, in words for people."""
+    """Return why a file could not be read or written, in words for people."""
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
     if isinstance(error, FileNotFoundError):
         return "no such file or folder"

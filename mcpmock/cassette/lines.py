@@ -15,7 +15,7 @@ from mcpmock.protocol.messages import member
 
 from . import HEADER_START
 from .model import FORMAT, Cassette, Damage, Header
-from .parser import footer_of, header_within, read, refusal
+from .parser import footer_of, header_within, read, unreadable
 
 SUBSTITUTE = msgspec.json.encode(Header(mcpmock=FORMAT, tool="mcpmock recover"))
 """Replaces a lost header."""
@@ -65,7 +65,7 @@ class Sheet:
 
 
 def take_apart(data: bytes, cassette: Cassette | None = None) -> tuple[list[Sheet], list[Damage]]:
-    """The takes of a cassette, and the lines of no take: damaged, torn, or a second footer.
+    """Return the takes of a cassette, and the lines of no take: damaged, torn, or a second footer.
     `cassette` is the parsed data, if it was parsed already.
     """
     cassette = read("", data) if cassette is None else cassette
@@ -95,7 +95,7 @@ class _LineSorter:
         raw, damage = line.raw, self.damaged.get(line.number)
         if line.number in self.headers:
             self._header(line)
-        elif raw.startswith(HEADER_START) and refusal(raw):
+        elif raw.startswith(HEADER_START) and unreadable(raw):
             self._refuse(line)
         elif self._refused:
             return
@@ -110,7 +110,7 @@ class _LineSorter:
             self._sheet_for(line).body.append(line)
 
     def end_take(self, new: Sheet | None) -> None:
-        """Goes on with `new`. A last line that is not an event is the torn tail of the take."""
+        """Go on with `new`. A last line that is not an event is the torn tail of the take."""
         old, self._sheet, self._after_loss = self._sheet, new, False
         if old is None or old.footer is not None or not old.events:
             return
@@ -127,8 +127,8 @@ class _LineSorter:
         self._refused = False
 
     def _refuse(self, line: SourceLine) -> None:
-        """Begins a take of an unknown format: its lines are left out."""
-        self._lose(line, refusal(line.raw) or "")
+        """Begin a take of an unknown format: its lines are left out."""
+        self._lose(line, unreadable(line.raw) or "")
         self._refused = True
 
     def _footer(self, line: SourceLine) -> None:
@@ -146,8 +146,8 @@ class _LineSorter:
         self._after_loss = True
 
     def _sheet_for(self, line: SourceLine) -> Sheet:
-        """The take of an event. If the numbers restart after a lost line, a new one: the lost line
-        must have been a header.
+        """Return the take of an event. If the numbers restart after a lost line, a new one: the
+        lost line must have been a header.
         """
         sheet, after_loss = self._sheet, self._after_loss
         self._after_loss = False
@@ -164,5 +164,5 @@ class _LineSorter:
 
 
 def _is_event(raw: bytes) -> bool:
-    """Whether the parser accepts a line as an event."""
+    """Return whether the parser accepts a line as an event."""
     return bool(read("", SUBSTITUTE + b"\n" + raw + b"\n").takes[0].events)

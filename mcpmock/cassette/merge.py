@@ -32,7 +32,7 @@ class Merged:
 
 
 def merge(parts: Iterable[tuple[str, bytes]]) -> Merged:
-    """Joins undamaged cassettes, given as (file name, bytes). Raises CassetteError for two with the
+    """Join undamaged cassettes, given as (file name, bytes). Raises CassetteError for two with the
     same bytes, because a replay would play them twice.
     """
     names: dict[bytes, str] = {}

@@ -172,7 +172,7 @@ class Take(msgspec.Struct, kw_only=True):
         return "sse" if any(map(names_endpoint, self.events)) else named
 
     def episodes(self) -> Iterator[Episode]:
-        """Its sessions, each with its own events, in the order they began."""
+        """Yield its sessions, each with its own events, in the order they began."""
         first = self.events[0].s if self.events else 0
         if self.events and all(event.s == first for event in self.events):
             yield Episode(take=self, events=self.events)
@@ -185,7 +185,9 @@ class Take(msgspec.Struct, kw_only=True):
 
 
 def names_endpoint(event: Event) -> bool:
-    """Whether a server of the older HTTP+SSE names the endpoint for requests: it spoke that."""
+    """Return whether a server of the older HTTP+SSE names the endpoint for requests: it spoke
+    that.
+    """
     return event.sse is not UNSET and event.sse.event == "endpoint"
 
 
@@ -239,7 +241,7 @@ class Cassette(msgspec.Struct, kw_only=True):
         return not self.damage and all(take.footer is not None for take in self.takes)
 
     def episodes(self) -> list[Episode]:
-        """All sessions of all takes, in recorded order."""
+        """Return all sessions of all takes, in recorded order."""
         return [episode for take in self.takes for episode in take.episodes()]
 
 
@@ -252,7 +254,9 @@ _CR, _LF = b"\r\n"
 
 
 def encode_cassette(cassette: Cassette) -> bytes:
-    """The lines of a cassette. Unknown members of its lines are not in the value, nor here."""
+    """Return the lines of a cassette. Unknown members of its lines are not in the value, nor
+    here.
+    """
     lines: list[bytes] = []
     for take in cassette.takes:
         lines += map(_json.encode, (take.header, *take.events))
@@ -262,7 +266,8 @@ def encode_cassette(cassette: Cassette) -> bytes:
 
 
 def embeddable(raw: bytes) -> bool:
-    """Whether these bytes may stand in a line as they are, and come back from it as they were.
+    """Return whether these bytes may stand in a line as they are, and come back from it as they
+    were.
 
     Only a whole JSON object or array without white space around it and without line breaks does
     both.
@@ -277,7 +282,7 @@ def embeddable(raw: bytes) -> bool:
 
 
 def is_utf8(raw: bytes) -> bool:
-    """Whether bytes are text; a long frame is looked at in pieces, not copied."""
+    """Return whether bytes are text; a long frame is looked at in pieces, not copied."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     view = memoryview(raw)
     try:
@@ -303,8 +308,8 @@ _C2S_MESSAGE, _S2C_MESSAGE = b',"t":%d,"d":"c2s","m":', b',"t":%d,"d":"s2c","m":
 
 
 def event_lines(n: int, t: int, frames: Sequence[Frame]) -> list[bytes]:
-    """The lines of frames that came together, the first numbered `n`; what is not to be redacted
-    only.
+    """Return the lines of frames that came together, the first numbered `n`; what is not to be
+    redacted only.
 
     Ordinary messages of one direction are what is written a million times: they are checked in one
     go.
@@ -330,7 +335,7 @@ def _all_embeddable(raws: Sequence[bytes]) -> bool:
 
 
 def event_line(n: int, t: int, frame: Frame, *, session: int = 1, redacted: bool = False) -> bytes:
-    """The line for a live frame, with its line break. `t` is in microseconds since the
+    """Return the line for a live frame, with its line break. `t` is in microseconds since the
     take began.
     """
     ordinary = frame.fact is None and frame.eol == b"\n" and frame.exchange is None
@@ -354,7 +359,7 @@ def event_line(n: int, t: int, frame: Frame, *, session: int = 1, redacted: bool
 
 
 def _fields(frame: Frame) -> Sequence[bytes]:
-    """The payload of a frame, in parts."""
+    """Return the payload of a frame, in parts."""
     match frame.fact:
         case None | messages.Fragment():
             return payload_parts(frame.raw)
@@ -373,7 +378,7 @@ def _fields(frame: Frame) -> Sequence[bytes]:
 
 
 def _text_parts(name: bytes, raw: bytes) -> Sequence[bytes]:
-    """Text for people; where that is not all of it, the bytes too."""
+    """Return text for people; where that is not all of it, the bytes too."""
     text = name + _json.encode(raw.decode("utf-8", "replace"))
     if is_utf8(raw):
         return (text,)

@@ -38,7 +38,7 @@ _footer_line = msgspec.json.Decoder(_FooterLine)
 
 
 def read(name: str, data: bytes) -> Cassette:
-    """Parses a cassette. Never raises: errors are in `damage`, warnings in `notices`."""
+    """Parse a cassette. Never raises: errors are in `damage`, warnings in `notices`."""
     reader = CassetteReader(Cassette(name=name, takes=[]))
     number = 1
     for block in _blocks(data):
@@ -54,7 +54,7 @@ def read(name: str, data: bytes) -> Cassette:
 
 
 def _blocks(data: bytes) -> Iterator[bytes]:
-    """The whole lines of a cassette, some at a time; each header and footer by itself."""
+    """Yield the whole lines of a cassette, some at a time; each header and footer by itself."""
     at = 0
     while (end := data.find(b"\n", at) + 1) > 0:
         if not data.startswith(_STARTS, at):
@@ -65,8 +65,8 @@ def _blocks(data: bytes) -> Iterator[bytes]:
         at = end
 
 
-def refusal(line: bytes) -> str | None:
-    """Why this first line cannot begin a cassette; None if it can, or is torn."""
+def unreadable(line: bytes) -> str | None:
+    """Return why this first line cannot begin a cassette; None if it can, or is torn."""
     if not line.startswith(HEADER_START):
         torn = HEADER_START.startswith(line)
         return None if torn else "is not a cassette: its first line is no mcpmock header"
@@ -91,7 +91,7 @@ class CassetteReader:
     """
 
     def events(self, block: bytes) -> bool:
-        """Reads lines that are all events, in a third of the time that `line` takes; False, and
+        """Read lines that are all events, in a third of the time that `line` takes; False, and
         nothing is read, if one of them is not, or cannot be read together with others.
         """
         if self._take is None or self._take.footer is not None:
@@ -112,9 +112,9 @@ class CassetteReader:
         return True
 
     def line(self, number: int, line: bytes) -> None:
-        """Reads a line that ended in a line break."""
-        if line.startswith(HEADER_START) and refusal(line):
-            self._refuse(number, refusal(line) or "")
+        """Read a line that ended in a line break."""
+        if line.startswith(HEADER_START) and unreadable(line):
+            self._refuse(number, unreadable(line) or "")
         elif (header := header_of(line)) is not None:
             self._begin(number, header, line)
         elif (event := event_of(line)) is not None:
@@ -130,11 +130,11 @@ class CassetteReader:
             self._other(number, line)
 
     def pass_over(self, line: bytes) -> None:
-        """Counts a line in the digest of its take, unread."""
+        """Count a line in the digest of its take, unread."""
         self._digest.update(line + b"\n")
 
     def tail(self, number: int, line: bytes) -> None:
-        """Drops a last line without its line break: it was never written to the end."""
+        """Drop a last line without its line break: it was never written to the end."""
         if line.startswith(HEADER_START) or HEADER_START.startswith(line):
             self._drop_torn()
         self._settle()
@@ -145,7 +145,7 @@ class CassetteReader:
         self._close_take()
 
     def _other(self, number: int, line: bytes) -> None:
-        """A damaged line, perhaps with the next header glued to it (`cat` of torn files)."""
+        """Read a damaged line, perhaps with the next header glued to it (`cat` of torn files)."""
         self._settle()
         self._suspect = Damage(number, _explain_damage(line))
         glued = header_within(line)
@@ -163,7 +163,7 @@ class CassetteReader:
         self.cassette.takes.append(self._take)
 
     def _refuse(self, number: int, reason: str) -> None:
-        """Begins a take of an unknown format: its events are not read."""
+        """Begin a take of an unknown format: its events are not read."""
         self._drop_torn()
         self._close_take()
         self._refused = True
@@ -198,7 +198,7 @@ class CassetteReader:
             self._suspect = None
 
     def _settle(self) -> None:
-        """Counts the line before as damage: no header follows, so it was no torn tail."""
+        """Count the line before as damage: no header follows, so it was no torn tail."""
         if self._suspect is not None:
             self.cassette.damage.append(self._suspect)
             self._suspect = None
@@ -212,7 +212,7 @@ class CassetteReader:
 
 
 def header_within(line: bytes) -> tuple[int, Header] | None:
-    """The header glued to the end of a torn line, and where it begins."""
+    """Return the header glued to the end of a torn line, and where it begins."""
     at = line.find(HEADER_START)
     while at >= 0:
         header = header_of(line[at:])
@@ -223,7 +223,7 @@ def header_within(line: bytes) -> tuple[int, Header] | None:
 
 
 def header_of(line: bytes) -> Header | None:
-    """The header in a line; None if it is not a header line."""
+    """Return the header in a line; None if it is not a header line."""
     if not line.startswith(HEADER_START):
         return None
     try:
@@ -233,7 +233,7 @@ def header_of(line: bytes) -> Header | None:
 
 
 def footer_of(line: bytes) -> Footer | None:
-    """The footer in a line; None if it is not a footer line."""
+    """Return the footer in a line; None if it is not a footer line."""
     if not line.startswith(_FOOTER_START):
         return None
     try:
@@ -243,7 +243,7 @@ def footer_of(line: bytes) -> Footer | None:
 
 
 def event_of(line: bytes) -> Event | None:
-    """The event in a line; None if it is not a valid event."""
+    """Return the event in a line; None if it is not a valid event."""
     event: Event | None
     if not (line.isascii() or is_utf8(line)):
         return None
@@ -259,7 +259,7 @@ def event_of(line: bytes) -> Event | None:
 
 
 def _is_sound(event: Event) -> bool:
-    """Whether there is one payload, a message has its direction, and base64 and heads can be
+    """Return whether there is one payload, a message has its direction, and base64 and heads can be
     decoded.
     """
     e = event
@@ -282,7 +282,7 @@ def _can_be_unpacked(event: Event) -> bool:
 
 
 def _decode_deep(line: bytes) -> Event | None:
-    """Decodes the event without its message, which alone can be nested deeply."""
+    """Decode the event without its message, which alone can be nested deeply."""
     spans = members(line)
     if spans is None or "m" not in spans:
         return None

@@ -21,28 +21,30 @@ _LINK_HINT = "remove the link: a cloned project could lead it anywhere"
 
 
 def project_root(folder: Path, home: Path) -> Path:
-    """The nearest parent that is a repository and can be a project, else the folder itself."""
+    """Return the nearest parent that is a repository and can be a project, else the folder
+    itself.
+    """
     parents = (folder, *folder.parents)
     found = (one for one in parents if (one / ".git").exists() and is_project(one, home))
     return next(found, folder)
 
 
 def is_project(root: Path, home: Path) -> bool:
-    """Whether a folder can be a project. The home of a user is none, even as a repository (of
-    settings), nor is the top of a file system: programs with windows start servers in both.
+    """Return whether a folder can be a project. The home of a user is none, even as a repository
+    (of settings), nor is the top of a file system: programs with windows start servers in both.
     """
     return root.resolve() not in (home.resolve(), Path(root.anchor))
 
 
 def is_in_project_folder(output: str) -> bool:
-    """Whether the name of a recording is one that `wrap` gives in a project."""
+    """Return whether the name of a recording is one that `wrap` gives in a project."""
     parts = PurePath(output).parts
     return len(parts) > 1 and parts[0] == PROJECT_FOLDER and ".." not in parts
 
 
 def find_recording(output: Path, folder: Path, home: Path) -> Path:
-    """Where a recording of the project is, for a recorder that stands in a folder of it: below the
-    nearest PROJECT_FOLDER upwards, else below that of the root, which is made. Raises
+    """Return where a recording of the project is, for a recorder that stands in a folder of it:
+    below the nearest PROJECT_FOLDER upwards, else below that of the root, which is made. Raises
     CassetteError, OSError.
     """
     root = project_root(folder, home)
@@ -59,7 +61,7 @@ def find_recording(output: Path, folder: Path, home: Path) -> Path:
 
 
 def make_project_folder(root: Path) -> None:
-    """Makes the folder below the root of a project, with its ignore file. Raises CassetteError for
+    """Make the folder below the root of a project, with its ignore file. Raises CassetteError for
     a link in its place, and OSError.
     """
     _refuse_links(root)

@@ -14,13 +14,14 @@ from .parser import header_of
 
 
 def appended(old: bytes, new: bytes) -> bytes:
-    """Two cassettes as one; the first may end in a torn line."""
+    """Return two cassettes as one; the first may end in a torn line."""
     return old + (b"\n" if old and not old.endswith(b"\n") else b"") + new
 
 
 def retaken(old: bytes, new: bytes, test: str) -> bytes:
-    """The old cassette with the new takes in the place of the takes of this test, and of those that
-    name no test, which no test would replace otherwise. The other takes stay byte for byte.
+    """Return the old cassette with the new takes in the place of the takes of this test, and of
+    those that name no test, which no test would replace otherwise. The other takes stay byte for
+    byte.
     """
     sheets, _ = take_apart(old)
     parts: list[bytes] = []
@@ -35,7 +36,7 @@ def retaken(old: bytes, new: bytes, test: str) -> bytes:
 
 
 def own_first(cassette: Cassette, test: str) -> Cassette:
-    """The cassette as this test plays it: with its own takes first."""
+    """Return the cassette as this test plays it: with its own takes first."""
     # Another test may have recorded the same request with a server in another state.
     takes = sorted(cassette.takes, key=lambda take: take.header.test != test)
     return msgspec.structs.replace(cassette, takes=takes)

@@ -46,7 +46,7 @@ class Inspection:
 
 
 def inspect(data: bytes) -> Inspection:
-    """Checks these bytes against the format. Never raises."""
+    """Check these bytes against the format. Never raises."""
     cassette = read("", data)
     sheets, lost = take_apart(data, cassette)
     takes = {take.line: take for take in cassette.takes}
@@ -63,7 +63,9 @@ def inspect(data: bytes) -> Inspection:
 
 
 def _parser_findings(cassette: Cassette, sheets: list[Sheet]) -> Iterator[Finding]:
-    """Damage is an error, and so is a notice about a footer: the take was edited."""
+    """Yield the findings of the parser: damage is an error, and so is a notice about a footer:
+    the take was edited.
+    """
     footers = {sheet.footer.number for sheet in sheets if sheet.footer is not None}
     for damage in cassette.damage:
         yield Finding(damage.line, Level.ERROR, damage.reason, damage=True)

@@ -10,7 +10,7 @@ from shutil import which
 
 
 def open_page(url: str) -> None:
-    """Shows a page in `$BROWSER`, else in the system's browser; nothing on a headless machine. The
+    """Show a page in `$BROWSER`, else in the system's browser; nothing on a headless machine. The
     browser may run on behind us.
     """
     given = shlex.split(os.environ.get("BROWSER", ""))

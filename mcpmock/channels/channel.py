@@ -51,53 +51,53 @@ class ConversationEnd(trio.abc.AsyncResource):
 
     @abstractmethod
     async def accept(self) -> Receive:
-        """The next source: a process has three (stdout, stderr, exit), HTTP has one for every
-        exchange. Raises trio.EndOfChannel when no more will come.
+        """Return the next source: a process has three (stdout, stderr, exit), HTTP has one for
+        every exchange. Raises trio.EndOfChannel when no more will come.
         """
 
     @abstractmethod
     def send_nowait(self, frames: Sequence[Frame]) -> None:
-        """Hands over frames, in order. Raises trio.BrokenResourceError if the other side
+        """Hand over frames, in order. Raises trio.BrokenResourceError if the other side
         is gone.
         """
 
     def held(self, like: Frame) -> int:  # noqa: ARG002
-        """How many bytes wait on the way that `like` goes; below MAX_HELD_BYTES there is no need to
-        wait for `room`.
+        """Return how many bytes wait on the way that `like` goes; below MAX_HELD_BYTES there is no
+        need to wait for `room`.
         """
         return MAX_HELD_BYTES
 
     @abstractmethod
     async def room(self, like: Frame) -> None:
-        """Returns when fewer than MAX_HELD_BYTES are held on the way that `like` goes; raises as
+        """Return when fewer than MAX_HELD_BYTES are held on the way that `like` goes; raises as
         `send_nowait` does.
         """
 
     @abstractmethod
     async def flush(self) -> None:
-        """Returns when nothing is held any more; raises as `send_nowait` does."""
+        """Return when nothing is held any more; raises as `send_nowait` does."""
 
     async def drained(self) -> None:
-        """Returns when the other side has read all that was sent, or after DRAIN_TIMEOUT_S; at once
+        """Return when the other side has read all that was sent, or after DRAIN_TIMEOUT_S; at once
         where that cannot be known.
 
         What is sent after that cannot come in one read with what was sent before.
         """
 
     def pipe_sources(self) -> Sequence[PipeSource]:
-        """Its sources, if they may be waited for together without the event loop: all of them are
-        pipes of another process, and nothing else has to run in this one meanwhile.
+        """Return its sources, if they may be waited for together without the event loop: all of
+        them are pipes of another process, and nothing else has to run in this one meanwhile.
         """
         return ()
 
     def hang_up(self) -> None:
-        """The session was ended here: whatever comes for it later is refused."""
+        """End the session here: whatever comes for it later is refused."""
 
     def interrupt(self, signum: int) -> None:
-        """mcpmock itself got this signal: a process is sent the same."""
+        """Send a process the signal that mcpmock itself got."""
 
     async def run(self) -> None:
-        """Moves what is held. The runner keeps it going for the life of the session."""
+        """Move what is held. The runner keeps it going for the life of the session."""
 
 
 class MessageChannel(ConversationEnd, trio.abc.Channel[list[Frame]]):
@@ -175,8 +175,8 @@ class MemoryChannel(MessageChannel):
 
 
 def memory_pair() -> tuple[MemoryChannel, MemoryChannel]:
-    """Two connected ends: what is sent into one is received from the other. No bytes, no tasks,
-    exact on a mock clock.
+    """Return two connected ends: what is sent into one is received from the other. No bytes, no
+    tasks, exact on a mock clock.
     """
     there, back = FrameQueue(), FrameQueue()
     return MemoryChannel(there, back), MemoryChannel(back, there)

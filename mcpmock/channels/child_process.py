@@ -21,7 +21,7 @@ class ChildProcess:
     """A running process, with our ends of its three pipes. Who takes it up (`adopt`) ends it."""
 
     def __init__(self, command: Sequence[str]) -> None:
-        """Starts `command` (never through a shell) with our environment and working folder.
+        """Start `command` (never through a shell) with our environment and working folder.
 
         Raises CannotStart, as a shell would fail: 127 where there is no such command, 126 where it
         is not executable.
@@ -43,7 +43,7 @@ class ChildProcess:
         self._adopted = True
 
     def end(self) -> None:
-        """Ends it at once, with its process group, unless it was adopted."""
+        """End it at once, with its process group, unless it was adopted."""
         if not self._adopted:
             self._adopted = True
             self.kill(signal.SIGKILL)
@@ -52,7 +52,7 @@ class ChildProcess:
             _close(self.stdin, self.stdout, self.stderr)
 
     def kill(self, signum: int) -> None:
-        """Sends a signal to its process group."""
+        """Send a signal to its process group."""
         try:
             os.killpg(self.pid, signum)
         except ProcessLookupError:
@@ -87,7 +87,7 @@ class ChildProcess:
 
 
 def _pipes(count: int) -> list[tuple[int, int]]:
-    """All of them or none: where descriptors run out, none may be lost."""
+    """Return all of them or none: where descriptors run out, none may be lost."""
     made: list[tuple[int, int]] = []
     try:
         for _ in range(count):

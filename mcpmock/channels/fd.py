@@ -51,7 +51,7 @@ class Descriptor:
         self.closed = False
 
     def readable(self) -> Awaitable[None]:
-        """Waits until `read` has something to say. Files and /dev/null always have: epoll refuses
+        """Wait until `read` has something to say. Files and /dev/null always have: epoll refuses
         them.
         """
         if self._waited and not self.closed:
@@ -60,7 +60,7 @@ class Descriptor:
         return self._wait(trio.lowlevel.wait_readable)
 
     async def writable(self) -> None:
-        """Waits until `write_now` may take something."""
+        """Wait until `write_now` may take something."""
         await self._wait(trio.lowlevel.wait_writable)
 
     async def _wait(self, wait: Callable[[int], Awaitable[None]]) -> None:
@@ -89,7 +89,9 @@ class Descriptor:
             raise
 
     def write_now(self, data: bytes | memoryview) -> int:
-        """How many bytes were taken. Raises trio.BrokenResourceError when the reader is gone."""
+        """Return how many bytes were taken. Raises trio.BrokenResourceError when the reader is
+        gone.
+        """
         try:
             return os.write(self.fd, data if len(data) <= self._chunk else data[: self._chunk])
         except BlockingIOError:
@@ -98,12 +100,12 @@ class Descriptor:
             raise trio.BrokenResourceError(os.strerror(error.errno or 0)) from error
 
     async def write(self, data: memoryview) -> int:
-        """The same, once it takes something."""
+        """Return the same, once it takes something."""
         await self.writable()
         return self.write_now(data)
 
     def unread(self) -> int:
-        """Bytes that were written here and not read yet; 0 where the kernel
+        """Return bytes that were written here and not read yet; 0 where the kernel
         cannot say.
         """
         counted = bytearray(4)
@@ -153,8 +155,8 @@ class _Socket(Descriptor):
 
 
 def borrow(fd: int, flags: int) -> Descriptor:
-    """A descriptor of our own on what the inherited `fd` refers to, whose shared flags stay as they
-    are.
+    """Return a descriptor of our own on what the inherited `fd` refers to, whose shared flags stay
+    as they are.
 
     `flags` is os.O_RDONLY or os.O_WRONLY. The given `fd` stays open; closing the result does not
     close it.
@@ -171,8 +173,8 @@ def borrow(fd: int, flags: int) -> Descriptor:
 
 
 def own(fd: int) -> Descriptor:
-    """A descriptor that is not shared (our end of a pipe that we made): made non-blocking and used
-    as it is.
+    """Return a descriptor that is not shared (our end of a pipe that we made): made non-blocking
+    and used as it is.
     """
     os.set_blocking(fd, False)
     return Descriptor(fd)
@@ -188,7 +190,7 @@ class DescriptorQueue(WriteQueue):
         self._descriptor = descriptor
 
     async def drained(self) -> None:
-        """Returns when the reader has read all that was put here, or after DRAIN_TIMEOUT_S."""
+        """Return when the reader has read all that was put here, or after DRAIN_TIMEOUT_S."""
         with trio.move_on_after(DRAIN_TIMEOUT_S):
             # No event tells a writer that its bytes were read: the kernel has to be asked again.
             while self.held or (not self._descriptor.closed and self._descriptor.unread()):  # noqa: ASYNC110

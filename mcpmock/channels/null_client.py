@@ -24,7 +24,7 @@ class NullClient(MessageChannel):
         self._closed = trio.Event()
 
     async def receive(self) -> list[Frame]:
-        """Nothing, for as long as it is open."""
+        """Wait, and return nothing, for as long as it is open."""
         await self._closed.wait()
         raise trio.EndOfChannel
 

@@ -66,7 +66,7 @@ class ProcessChannel(MessageChannel):
         return self._sources.pop(0)
 
     async def receive(self) -> list[Frame]:
-        """Standard output; its end is a StreamEnd of its own, after whatever line was left
+        """Receive standard output; its end is a StreamEnd of its own, after whatever line was left
         unfinished.
         """
         while (data := await self._read(self._stdout)) is not None:
@@ -78,7 +78,7 @@ class ProcessChannel(MessageChannel):
         raise trio.EndOfChannel
 
     async def receive_stderr(self) -> list[Frame]:
-        """Standard error, as it is written: not in lines, or a prompt would wait for its
+        """Receive standard error, as it is written: not in lines, or a prompt would wait for its
         line end.
         """
         data = await self._read(self._stderr)
@@ -87,8 +87,8 @@ class ProcessChannel(MessageChannel):
         return [Frame(S2C, data, b"", Stderr())]
 
     async def receive_exit(self) -> list[Frame]:
-        """The exit, once: after all output, which is waited for as long as STEP_TIMEOUT_S after the
-        process is gone.
+        """Return the exit, once: after all output, which is waited for as long as STEP_TIMEOUT_S
+        after the process is gone.
         """
         if self._exited:
             raise trio.EndOfChannel
@@ -133,7 +133,7 @@ class ProcessChannel(MessageChannel):
         await self._stdin.run()
 
     def interrupt(self, signum: int) -> None:
-        """Hands a signal that we got on to the child's process group, as often as it comes.
+        """Hand a signal that we got on to the child's process group, as often as it comes.
 
         The first is where we decide that the child must end, because nothing of ours may outlive a
         stop signal by 5 s (`mcpmock help reliability`, R16 and R17): SIGKILL follows it, and no
@@ -145,7 +145,7 @@ class ProcessChannel(MessageChannel):
             self._give(SIGNALLED_STEP_TIMEOUT_S)
 
     async def aclose(self) -> None:
-        """Ends what still lives, at once, and leaves no descriptor, zombie or guard."""
+        """End what still lives, at once, and leaves no descriptor, zombie or guard."""
         with trio.CancelScope(shield=True):
             if not self._exited:
                 self._exited = True
@@ -169,7 +169,7 @@ class ProcessChannel(MessageChannel):
         return [Frame(S2C, data, b"", Stderr())] if data else None
 
     async def _read(self, pipe: Descriptor) -> bytes | None:
-        """One read's worth; b"" once at the end, None after it."""
+        """Return one read's worth; b"" once at the end, None after it."""
         if pipe not in self._open_pipes:
             return None
         data = None
@@ -183,7 +183,7 @@ class ProcessChannel(MessageChannel):
         return data
 
     async def _wait_exit(self) -> None:
-        """Waits for the child, climbing the ladder each time that its patience runs out."""
+        """Wait for the child, climbing the ladder each time that its patience runs out."""
         while self._child.process.returncode is None:
             with self._patience:
                 await self._wait()
@@ -205,7 +205,9 @@ class ProcessChannel(MessageChannel):
 
 
 def _pidfd_of(pid: int) -> int | None:
-    """Return what becomes readable when the process ends; None where the kernel has no such thing."""
+    """Return what becomes readable when the process ends; None where the kernel has no such
+    thing.
+    """
     try:
         return os.pidfd_open(pid)
     except (AttributeError, OSError):  # not Linux, or out of descriptors: then a thread waits
@@ -213,7 +215,7 @@ def _pidfd_of(pid: int) -> int | None:
 
 
 async def start_process(command: Sequence[str]) -> ProcessChannel:
-    """Starts `command`. Raises CannotStart, as `ChildProcess` does."""
+    """Start `command`. Raises CannotStart, as `ChildProcess` does."""
     # In a thread: a start waits until the kernel has read the program from the disk.
     child = await trio.to_thread.run_sync(ChildProcess, command)
     return ProcessChannel(child)

@@ -38,8 +38,8 @@ class ProcessWatchdog:
             os.close(watched)
 
     def dismiss(self) -> None:
-        """The child is gone or is to live on: the guard ends without doing anything. Once is
-        enough.
+        """End the guard of a child that is gone or is to live on: it ends without doing anything.
+        Once is enough.
         """
         if self._dismissed:
             return

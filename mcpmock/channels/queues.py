@@ -23,10 +23,10 @@ class ByteSink(Protocol):
     """
 
     def write_now(self, data: bytes) -> int:
-        """Takes what can be taken without waiting."""
+        """Take what can be taken without waiting."""
 
     async def write(self, data: memoryview) -> int:
-        """Waits until some bytes can be taken."""
+        """Wait until some bytes can be taken."""
 
 
 class WriteQueue:
@@ -61,14 +61,14 @@ class WriteQueue:
         return self.ended and not self.held and self._broken is None
 
     def attach(self, sink: ByteSink) -> None:
-        """Says where to write to, where that was not known from the start."""
+        """Say where to write to, where that was not known from the start."""
         self._sink = sink
         data, self._waiting, self.held = b"".join(self._waiting), [], 0
         self._put(data)
         self._changed.unpark_all()
 
     def put(self, data: bytes) -> None:
-        """Takes `data` for writing, behind all that was put before."""
+        """Take `data` for writing, behind all that was put before."""
         if self._broken is not None or self.ended:
             if self._lossy:
                 return
@@ -92,7 +92,7 @@ class WriteQueue:
                 self._changed.unpark_all()
 
     def end(self) -> None:
-        """Nothing is put behind what is held."""
+        """Put nothing after what is held."""
         self.ended = True
         if not self.held:
             self._emptied()
@@ -105,7 +105,7 @@ class WriteQueue:
         self._changed.unpark_all()
 
     async def run(self) -> None:
-        """Moves what is held, until the end or until the sink takes nothing any more."""
+        """Move what is held, until the end or until the sink takes nothing any more."""
         while self._broken is None and not self.done:
             if not self._waiting or self._sink is None:
                 await self._changed.park()
@@ -130,7 +130,7 @@ class WriteQueue:
             self._emptied()
 
     async def below(self, bound: int) -> None:
-        """Returns when fewer than `bound` bytes are held."""
+        """Return when fewer than `bound` bytes are held."""
         while self.held >= bound:
             await self._changed.park()
         if self._broken is not None and not (self.ended or self._lossy):
@@ -158,18 +158,18 @@ class FrameQueue:
             self._changed.unpark_all()
 
     def end(self) -> None:
-        """Nothing comes behind what was put."""
+        """Note that nothing comes after what was put."""
         self.ended = True
         if self._changed:
             self._changed.unpark_all()
 
     def close(self) -> None:
-        """The same; a source that waits in `below` no longer waits."""
+        """Close it; a source that waits in `below` no longer waits."""
         self.closed = True
         self.end()
 
     async def receive(self) -> list[Frame]:
-        """All that is held, at least one frame. Raises trio.EndOfChannel behind the end."""
+        """Return all that is held, at least one frame. Raises trio.EndOfChannel behind the end."""
         await trio.lowlevel.checkpoint_if_cancelled()
         while not self._frames:
             if self.ended:
@@ -181,6 +181,6 @@ class FrameQueue:
         return frames
 
     async def below(self, bound: int) -> None:
-        """Returns when fewer than `bound` bytes are held, or the queue is closed."""
+        """Return when fewer than `bound` bytes are held, or the queue is closed."""
         while self.held >= bound and not self.closed:
             await self._changed.park()

@@ -45,7 +45,7 @@ class ShortWait:
             self._poll.register(source.fd, select.POLLIN)
 
     def receive(self) -> Iterator[list[Frame]]:
-        """Each read's frames as they come, until nothing comes for WAIT_MS."""
+        """Yield each read's frames as they come, until nothing comes for WAIT_MS."""
         while ready := self._poll.poll(WAIT_MS):
             for fd, events in ready:
                 frames = self._takes[fd]() if events & select.POLLIN else None

@@ -96,7 +96,9 @@ def write_log_line(line: str) -> None:
 
 
 def _open_closed_descriptors() -> None:
-    """The next file or socket opened would take the number of a closed one, and its traffic."""
+    """Open what is closed of the standard descriptors: the next file or socket opened would take
+    the number of a closed one, and its traffic.
+    """
     fd = os.open(os.devnull, os.O_RDWR)
     while fd <= 2:
         fd = os.dup(fd)
@@ -104,7 +106,7 @@ def _open_closed_descriptors() -> None:
 
 
 def _as_text(raw: io.FileIO, before: TextIO | None) -> io.TextIOWrapper:
-    """A text stream over `raw` with the settings of the one that it replaces."""
+    """Return a text stream over `raw` with the settings of the one that it replaces."""
     buffer = io.BufferedWriter(raw)
     if before is None:  # its descriptor was closed when the interpreter started
         return io.TextIOWrapper(buffer, "utf-8", "backslashreplace")

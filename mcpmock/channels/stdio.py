@@ -94,7 +94,7 @@ class StdioChannel(MessageChannel):
 
 
 def take_stdio() -> StdioChannel:
-    """Our stdio as a channel. From here on a print goes to standard error."""
+    """Return our stdio as a channel. From here on a print goes to standard error."""
     channel = StdioChannel(
         borrow(0, os.O_RDONLY), borrow(1, os.O_WRONLY), borrow(2, os.O_WRONLY), only=True
     )

@@ -27,14 +27,16 @@ _ADDRESS = 16
 
 
 def unread(ours: socket.socket | trio.socket.SocketType) -> int:
-    """Bytes that wait in the other end of a connection; 0 where that cannot be known."""
+    """Return bytes that wait in the other end of a connection; 0 where that cannot be known."""
     # Only over HTTP+SSE: the TypeScript SDKs lose progress that they read together with the answer
     # behind it.
     return _queue_and_inode(ours)[0]
 
 
 def is_open(ours: socket.socket | trio.socket.SocketType) -> bool:
-    """Whether a program of this machine has the other end open; False where nothing tells."""
+    """Return whether a program of this machine has the other end open; False where nothing
+    tells.
+    """
     # A socket that was closed keeps its state in the kernel for a while, but not its inode.
     return _queue_and_inode(ours)[1] != 0
 

@@ -14,7 +14,7 @@ UNREACHABLE_STATUS = 4
 
 
 def visit(path: str) -> int:
-    """Hands over descriptors 0 to 2 through the Unix socket at `path`; gives the exit status that
+    """Hand over descriptors 0 to 2 through the Unix socket at `path`; gives the exit status that
     comes back, 1 if none does.
     """
     # As in `standard_streams`: the socket would take the number of a closed descriptor, and what

@@ -35,11 +35,11 @@ class PassedClient:
     _way: socket.socket
 
     async def left(self) -> None:
-        """Returns when the visitor is gone."""
+        """Return when the visitor is gone."""
         await trio.lowlevel.wait_readable(self._way)
 
     def dismiss(self, status: int) -> None:
-        """Sends the visitor away; it ends with this exit status, 0 to 255."""
+        """Send the visitor away; it ends with this exit status, 0 to 255."""
         try:
             self._way.send(bytes([status & 0xFF]), socket.MSG_DONTWAIT)
         except OSError:
@@ -62,7 +62,7 @@ class UnixListener:
         return [sys.executable, "-I", "-S", str(Path(unix_client.__file__)), self.path]
 
     async def serve(self, receive: Receive) -> None:
-        """Hands every visit to `receive`, for ever. What goes wrong there is raised here."""
+        """Hand every visit to `receive`, for ever. What goes wrong there is raised here."""
         async with trio.open_nursery() as nursery:
             while True:
                 await trio.lowlevel.wait_readable(self._socket)
@@ -90,7 +90,7 @@ class UnixListener:
 
 @contextmanager
 def open_unix_listener() -> Iterator[UnixListener]:
-    """A door that only this user can find, closed at the end."""
+    """Open a listener that only this user can find; close it at the end."""
     folder = tempfile.mkdtemp(prefix="mcpmock-")
     try:
         path = os.path.join(folder, "s")

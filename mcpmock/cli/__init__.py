@@ -16,7 +16,7 @@ from . import early_start
 
 
 def main() -> None:
-    """Runs the command line and exits."""
+    """Run the command line and exits."""
     guard_standard_streams()
     early_start.start_server(sys.argv[1:])
     try:

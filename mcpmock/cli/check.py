@@ -79,8 +79,8 @@ def _lines(name: str, report: CheckReport, *, verbose: bool) -> Iterator[str]:
 
 
 def _violations(report: CheckReport, *, verbose: bool) -> Iterator[tuple[int, Level, str, str]]:
-    """Line, level and text of each violation; the first of its kind also with the sentence of the
-    specification, or the SDK that is known for it.
+    """Yield line, level and text of each violation; the first of its kind also with the sentence of
+    the specification, or the SDK that is known for it.
     """
     kinds = Counter(_group_of(found) for found in report)
     seen = Counter[object]()

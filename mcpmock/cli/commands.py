@@ -62,7 +62,7 @@ def cli() -> None:
 
 
 def run() -> int:
-    """Runs the command that sys.argv names. Gives the exit status."""
+    """Run the command that sys.argv names. Gives the exit status."""
     try:
         status = cli(prog_name="mcpmock", standalone_mode=False)
         sys.stdout.flush()
@@ -104,7 +104,7 @@ def _complain(error: BaseException) -> int:
 
 
 def _only(group: BaseExceptionGroup) -> BaseException:
-    """The single error inside (nested) nursery groups, or the group itself."""
+    """Return the single error inside (nested) nursery groups, or the group itself."""
     inner: BaseException = group
     while isinstance(inner, BaseExceptionGroup) and len(inner.exceptions) == 1:
         inner = inner.exceptions[0]

@@ -136,7 +136,7 @@ def _recorded(cassette: Path, visit: Visit | None) -> Outcome:
 
 
 def _replayed(live: Visit, again: Visit) -> Outcome:
-    """Whether the client received the same twice, to the byte, and the first difference."""
+    """Return whether the client received the same twice, to the byte, and the first difference."""
     same = [one == other for one, other in zip(live.lines, again.lines, strict=False)]
     n = same.index(False) if False in same else len(same)
     equal = live.lines == again.lines
@@ -170,7 +170,7 @@ def _broken(visit: Visit) -> Outcome:
 
 
 def _compared(first: Path, second: Path) -> Outcome:
-    """The differences, as `mcpmock diff` gives them. Raises McpMockError if it fails."""
+    """Return the differences, as `mcpmock diff` gives them. Raises McpMockError if it fails."""
     import msgspec
 
     command = [*_PYTHON, "mcpmock", "diff", "--json", str(first), str(second)]
@@ -262,7 +262,7 @@ def _line(text: str, **style: Any) -> None:
 
 
 def _wrapped(head: str, text: str) -> None:
-    """Text behind a head, wrapped and indented to it."""
+    """Print text after a head, wrapped and indented to it."""
     first = _INDENT + head
     click.echo(click.wrap_text(printable(text), 80, first, " " * len(first)))
 

@@ -21,7 +21,7 @@ from .stats import latency_lines
 
 if TYPE_CHECKING:
     from mcpmock.batch.diff import ComparedPair, FilePair
-    from mcpmock.semantic_diff.compare import Rules
+    from mcpmock.semantic_diff.compare import IgnoreRules
 
     from .diff_output import FolderReport
 
@@ -62,12 +62,12 @@ def diff(
     return status
 
 
-def ignore_rules_of(options: DiffOptions) -> Rules:
+def ignore_rules_of(options: DiffOptions) -> IgnoreRules:
     """Parse the rules. Raises UsageError for one that is not valid."""
-    from mcpmock.semantic_diff.compare import Rules
+    from mcpmock.semantic_diff.compare import IgnoreRules
 
     try:
-        return Rules.parse(options.ignore, options.unordered, options.tolerance)
+        return IgnoreRules.parse(options.ignore, options.unordered, options.tolerance)
     except ValueError as error:
         raise click.UsageError(printable(str(error))) from error
 
@@ -80,7 +80,7 @@ def _report(report: FolderReport, pair: FilePair, compared: Callable[[], Compare
 
 
 def _diff_files(
-    old: str, new: str, rules: Rules, comparing: DiffOptions, console: ConsoleOptions
+    old: str, new: str, rules: IgnoreRules, comparing: DiffOptions, console: ConsoleOptions
 ) -> int:
     import gc
 

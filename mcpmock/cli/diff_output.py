@@ -38,7 +38,7 @@ _MARKUP = re.compile("[`|]")
 
 
 def fails(worst: Verdict | None, fail_on: str) -> bool:
-    """Whether the worst difference reaches the threshold of --fail-on."""
+    """Return whether the worst difference reaches the threshold of --fail-on."""
     if worst is None or fail_on == "never":
         return False
     return fail_on == "any" or worst >= Verdict[fail_on.upper()]
@@ -47,7 +47,7 @@ def fails(worst: Verdict | None, fail_on: str) -> bool:
 def diff_report(
     comparison: Diff, fail_on: str, *, above: Iterable[str] = (), verbose: bool = False
 ) -> Report:
-    """The report of one comparison; `above` are lines that its text begins with."""
+    """Return the report of one comparison; `above` are lines that its text begins with."""
     return Report(
         status=int(fails(comparison.worst, fail_on)),
         lines=chain(above, _text(comparison, verbose=verbose)),
@@ -101,8 +101,8 @@ def _event(where: EventLocation | None) -> dict[str, int] | None:
 
 
 def _text(comparison: Diff, *, verbose: bool) -> Iterator[str]:
-    """Lines for a terminal, the worst difference first. Unless `verbose`, many missing or added
-    messages of one rule are one paragraph.
+    """Yield lines for a terminal, the worst difference first. Unless `verbose`, many missing or
+    added messages of one rule are one paragraph.
     """
     for group in _grouped(comparison.differences, verbose=verbose):
         found = group[0]
@@ -127,7 +127,9 @@ def _rule(found: Difference) -> str:
 
 
 def _facts(found: Difference) -> Iterator[tuple[str, str, str | None]]:
-    """Where a difference is, both values, and how to allow it: each with its lead and color."""
+    """Yield where a difference is, both values, and how to allow it: each with its lead and
+    color.
+    """
     yield "  in ", f"{_place(found)}{_events(found)}", None
     yield "  at ", found.path, None
     if found.old is not None:
@@ -139,7 +141,9 @@ def _facts(found: Difference) -> Iterator[tuple[str, str, str | None]]:
 
 
 def _grouped(differences: Iterable[Difference], *, verbose: bool) -> list[list[Difference]]:
-    """The differences in order, each alone, but many about whole messages of one rule together."""
+    """Return the differences in order, each alone, but many about whole messages of one rule
+    together.
+    """
     by_rule: dict[str, list[Difference]] = {}
     for found in differences:
         by_rule.setdefault(found.rule.name, []).append(found)
@@ -169,7 +173,7 @@ def _ignore_option(found: Difference) -> str:
 
 
 def _folded(lead: str, text: str, color: str | None = None) -> Iterator[str]:
-    """Recorded text on as many lines as needed, each behind a lead."""
+    """Return recorded text on as many lines as needed, each behind a lead."""
     from rich.cells import chop_cells
 
     for number, part in enumerate(chop_cells(printable(text), columns() - len(lead) - 1)):
@@ -177,7 +181,7 @@ def _folded(lead: str, text: str, color: str | None = None) -> Iterator[str]:
 
 
 def _markdown(comparison: Diff, *, verbose: bool) -> Iterator[str]:
-    """A comment: a heading, and a table of the differences."""
+    """Yield a comment: a heading, and a table of the differences."""
     yield f"### mcpmock diff: {_summary(comparison)}"
     yield ""
     yield f"{_code(comparison.old)} -> {_code(comparison.new)}"
@@ -210,13 +214,13 @@ def _row(group: list[Difference]) -> str:
 
 
 def _code(text: str) -> str:
-    """A code span in a table, without characters that could end either."""
+    """Return a code span in a table, without characters that could end either."""
     spelled = _MARKUP.sub(lambda mark: f"\\u{ord(mark[0]):04x}", printable(text))
     return f"`{spelled or ' '}`"
 
 
 def _cases(comparison: Diff, fail_on: str) -> Iterator[JunitCase]:
-    """A case for each kind of call, which fails if a difference reaches --fail-on."""
+    """Yield a case for each kind of call, which fails if a difference reaches --fail-on."""
     cases: dict[str, list[Difference]] = {
         " ".join(part for part in label if part): [] for label in comparison.calls
     }
@@ -227,7 +231,7 @@ def _cases(comparison: Diff, fail_on: str) -> Iterator[JunitCase]:
 
 
 def _case(name: str, row: Sequence[Difference], fail_on: str) -> JunitCase:
-    """A case of a test report, which fails if one of these differences reaches --fail-on."""
+    """Return a case of a test report, which fails if one of these differences reaches --fail-on."""
     bad = [found for found in row if fails(found.verdict, fail_on)]
     rest = [found for found in row if not fails(found.verdict, fail_on)]
     failure = None
@@ -248,14 +252,14 @@ def _paragraphs(row: Iterable[Difference]) -> str:
 
 
 def _place(found: Difference) -> str:
-    """The message, and the call that it belongs to."""
+    """Return the message, and the call that it belongs to."""
     if found.call is None:
         return found.method
     return found.call if found.call.startswith(found.method) else f"{found.method} of {found.call}"
 
 
 def _events(found: Difference) -> str:
-    """Where to look with `mcpmock show`."""
+    """Return where to look with `mcpmock show`."""
     places = [_event_number(found.old_event), _event_number(found.new_event)]
     if places == ["none", "none"]:
         return ""
@@ -297,7 +301,7 @@ class FolderReport:
         return "json" if self.console.json else self.comparing.format
 
     def add(self, name: str, comparison: Diff) -> int:
-        """Prints the comparison of the files of this name. Returns the exit status."""
+        """Print the comparison of the files of this name. Returns the exit status."""
         self.files += 1
         self.differing += bool(comparison)
         self.counts.update(comparison.counts)
@@ -313,7 +317,7 @@ class FolderReport:
         return report.status
 
     def end(self, old: str, new: str) -> None:
-        """Prints the summary, in Markdown as in text."""
+        """Print the summary, in Markdown as in text."""
         worst = max(self.counts, default=None)
         files = many(self.files, "file")
         summary = f"{_verdicts(self.counts)}, in {self.differing} of {files}"

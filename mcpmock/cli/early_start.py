@@ -32,7 +32,7 @@ _started: list[ChildProcess] = []
 
 
 def start_server(arguments: Sequence[str]) -> None:
-    """Starts the server that these arguments of ours name, if nothing seems to be in its way."""
+    """Start the server that these arguments of ours name, if nothing seems to be in its way."""
     command = server_of(arguments)
     if not command:
         return
@@ -47,18 +47,18 @@ def start_server(arguments: Sequence[str]) -> None:
 
 
 def take_server(command: Sequence[str]) -> list[ChildProcess]:
-    """The process of this command, if it was started; who takes it up ends it."""
+    """Return the process of this command, if it was started; who takes it up ends it."""
     return [child for child in _started if child.process.args == list(command)]
 
 
 def end_server() -> None:
-    """Ends the process that no session took up."""
+    """End the process that no session took up."""
     while _started:
         _started.pop().end()
 
 
 def server_of(arguments: Sequence[str]) -> Sequence[str]:
-    """The COMMAND of these arguments, or nothing if they are not plain."""
+    """Return the COMMAND of these arguments, or nothing if they are not plain."""
     name, *rest = arguments or [""]
     # Each option may come from the environment as well.
     if name not in _FLAGS or any(key.startswith(f"MCPMOCK_{name.upper()}_") for key in os.environ):
@@ -83,7 +83,7 @@ def server_of(arguments: Sequence[str]) -> Sequence[str]:
 
 
 def has_client(file: str) -> bool:
-    """Whether this is a cassette and its client says something soon: what has none starts no
+    """Return whether this is a cassette and its client says something soon: what has none starts no
     server.
     """
     start = _start_of(file)
@@ -91,7 +91,7 @@ def has_client(file: str) -> bool:
 
 
 def is_sure_to_open(output: str) -> bool:
-    """Whether a recording will not fail at its file."""
+    """Return whether a recording will not fail at its file."""
     if output.endswith(os.sep):
         return os.access(output, os.W_OK | os.X_OK)
     if os.path.lexists(output):
@@ -101,7 +101,7 @@ def is_sure_to_open(output: str) -> bool:
 
 
 def _start_of(file: str) -> bytes:
-    """Nothing, if this is no file: what is read from a pipe is gone."""
+    """Read nothing, if this is no file: what is read from a pipe is gone."""
     if not (os.path.isfile(file) and os.access(file, os.R_OK)):
         return b""
     with open(file, "rb") as opened:

@@ -87,7 +87,7 @@ def _kinds(words: str, side: Side) -> list[TriedKind]:
 def _peer(
     cassette: Cassette, options: ExploreOptions, server: ServerOptions, **played: Any
 ) -> ExploredPeer:
-    """The server or the client that the options name."""
+    """Return the server or the client that the options name."""
     seed = options.seed
     if options.client:
         from mcpmock.sessions.explore_client import ExploredClient
@@ -106,7 +106,7 @@ def _peer(
 def _play_again(
     cassette: Cassette, file: Path, options: ExploreOptions, server: ServerOptions
 ) -> int:
-    """Runs the plan of a failure again."""
+    """Run the plan of a failure again."""
     import trio
 
     from mcpmock.explore.variant import variant_of
@@ -139,7 +139,7 @@ def _run(
     from .reports import junit_of
 
     explorer = Explorer(
-        subject=peer,
+        peer=peer,
         space=space,
         limits=limits,
         output=folder,
@@ -192,7 +192,7 @@ def _space(
     request: str | None,
     server: ServerOptions,
 ) -> Space:
-    """The session of the cassette with the most requests."""
+    """Return the session of the cassette with the most requests."""
     from mcpmock.errors import CassetteError
     from mcpmock.explore.enumeration import Space
     from mcpmock.explore.recorded_call import richest
@@ -232,7 +232,7 @@ def _space(
 
 
 def _server_words(options: ServerOptions) -> tuple[str, ...]:
-    """How the server was named, for a command that is to be run again."""
+    """Return how the server was named, for a command that is to be run again."""
     if options.url is None:
         return ("--", *options.command)
     variable = options.url_env

@@ -43,7 +43,7 @@ class ExploreOutput:
         self._progress = not quiet and sys.stderr.isatty()
 
     def row(self, row: ExploredRow) -> None:
-        """A run is over."""
+        """Show a run that is over."""
         if self.console.json:
             emit(row.value())
         elif self.console.verbose:
@@ -56,7 +56,7 @@ class ExploreOutput:
             sys.stderr.flush()
 
     def end(self, found: Exploration) -> Report:
-        """Prints everything that is told at the end, and returns it."""
+        """Print everything that is told at the end, and returns it."""
         if self._progress:
             sys.stderr.write("\r\x1b[K")
         report = Report(
@@ -93,7 +93,7 @@ class ExploreOutput:
         yield from ("", _verdict(self.file, found))
 
     def _table(self, found: Exploration) -> Iterator[str]:
-        """How many runs of each kind ended how."""
+        """Return how many runs of each kind ended how."""
         counted: dict[str, Counter[str]] = {}
         for row in found.rows:
             variant = row.run.variant
@@ -120,7 +120,7 @@ def _values(found: Exploration) -> Iterator[dict[str, Any]]:
 
 
 def _cases(found: Exploration) -> Iterator[JunitCase]:
-    """A test case for each kind of change, which fails with what failed in it."""
+    """Yield a test case for each kind of change, which fails with what failed in it."""
     by_kind: dict[str, list[ExploredRow]] = {}
     for row in found.rows:
         kind = " + ".join(change.kind for change in row.run.variant.changes[:1])

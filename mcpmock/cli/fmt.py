@@ -35,7 +35,9 @@ def fmt(files: tuple[Path, ...], form: FormatOptions, console: ConsoleOptions) -
 
 
 def _joined(files: Iterable[Path]) -> list[Path]:
-    """The files that are left once siblings are joined into the cassettes that they belong to."""
+    """Return the files that are left once siblings are joined into the cassettes that they belong
+    to.
+    """
     from mcpmock.cassette.file import join_siblings
 
     there = {path: path.exists() for path in files}

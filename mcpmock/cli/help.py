@@ -58,7 +58,7 @@ def help(topic: str | None, manual: ManualOptions, console: ConsoleOptions) -> i
 
 
 def topics() -> dict[str, str]:
-    """The topics of the manual, each with the sentence that it opens with."""
+    """Return the topics of the manual, each with the sentence that it opens with."""
     openings = {name: page.read_text("utf-8").split("\n\n")[1] for name, page in _pages().items()}
     return {name: " ".join(text.split()) for name, text in openings.items()}
 
@@ -85,7 +85,9 @@ def _print_list(*, json: bool) -> None:
 
 
 def _unknown(topic: str) -> str:
-    """Return what to type instead: the command of that name, or the topics with the nearest names."""
+    """Return what to type instead: the command of that name, or the topics with the nearest
+    names.
+    """
     context = click.get_current_context().find_root()
     assert isinstance(context.command, click.Group)
     if context.command.get_command(context, topic) is not None:
@@ -106,7 +108,7 @@ def _show(text: str) -> None:
 
 
 def _render(text: str, width: int) -> str:
-    """Markdown as a terminal shows it."""
+    """Return Markdown as a terminal shows it."""
     from io import StringIO
 
     from rich.console import Console

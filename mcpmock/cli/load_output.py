@@ -25,7 +25,7 @@ _HEADS = ("call", "n", "err", "canc", *_TIMES)
 
 @contextmanager
 def load_progress(pace: LoadPace, *, quiet: bool) -> Iterator[Callable[[Load], None] | None]:
-    """Draws a load on stderr while it runs, if that is a terminal."""
+    """Draw a load on stderr while it runs, if that is a terminal."""
     with progress_bar("load", shown=not quiet) as progress:
         if progress is None:
             yield None
@@ -101,7 +101,9 @@ def _values(load: Load, limits: LoadLimits) -> Iterator[dict[str, Any]]:
 
 
 def _cases(load: Load, limits: LoadLimits) -> Iterator[JunitCase]:
-    """A case for each kind of call, which fails if it was too slow, and one for the errors."""
+    """Yield a case for each kind of call, which fails if it was too slow, and one for the
+    errors.
+    """
     slow: dict[CallKind, list[str]] = {}
     for kind, p99, limit in limits.exceeded(load):
         slow.setdefault(kind, []).append(_describe_slowness(p99, limit))
@@ -132,7 +134,7 @@ def _figures(kind: CallKind, calls: LoadCalls) -> dict[str, Any]:
 
 
 def _times(calls: LoadCalls) -> Sequence[int | None]:
-    """The `_TIMES`, in microseconds; None without latencies."""
+    """Return the `_TIMES`, in microseconds; None without latencies."""
     percentiles = (calls.percentile(share) for share in (0.5, 0.9, 0.99))
     return (*percentiles, calls.longest)
 

@@ -62,7 +62,7 @@ def _describe(result: Merged, output: Path, cassettes: int) -> Iterator[str]:
 
 
 def _refuse_duplicates(files: Sequence[Path]) -> None:
-    """Raises CassetteError for a file that is named twice, also by way of a link."""
+    """Raise CassetteError for a file that is named twice, also by way of a link."""
     seen: dict[tuple[int, int], Path] = {}
     for file in files:
         try:
@@ -75,8 +75,8 @@ def _refuse_duplicates(files: Sequence[Path]) -> None:
 
 
 def _read_files(files: Sequence[Path], *, quiet: bool) -> Iterator[tuple[str, bytes]]:
-    """The name and bytes of each file. Raises CassetteError for a damaged one, and if all together
-    are larger than a cassette may be.
+    """Yield the name and bytes of each file. Raises CassetteError for a damaged one, and if all
+    together are larger than a cassette may be.
     """
     from mcpmock.cassette.file import MAX_BYTES, load_alone, read_bytes
 

@@ -37,7 +37,7 @@ class _TableOption(click.Option):
         self.row = row
 
     def check(self, value: Any) -> None:
-        """Raises ValueError for what a project file cannot give this option."""
+        """Raise ValueError for what a project file cannot give this option."""
         if self.is_flag and not isinstance(value, bool):
             raise ValueError("expected true or false")
         if self.multiple and not isinstance(value, list):
@@ -67,7 +67,7 @@ class TableCommand(click.Command):
         return rest
 
     def _project_file(self, ctx: click.Context, args: list[str]) -> ProjectFile | None:
-        """That of the first cassette that the command line names."""
+        """Return the file of the first cassette that the command line names."""
         given, _, _ = self.make_parser(ctx).parse_args(list(args))
         named = (given.get(name) for name in _PLACES)
         place = next((one[0] if isinstance(one, tuple) else one for one in named if one), None)
@@ -159,7 +159,7 @@ def click_option(one: Option) -> Callable[[_Command], _Command]:
 
 
 def _parameter(one: Option) -> str:
-    """The name of click's parameter, and so of the environment variable."""
+    """Return the name of click's parameter, and so of the environment variable."""
     return one.word.replace("-", "_")
 
 

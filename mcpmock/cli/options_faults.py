@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def faults_of(options: FaultOptions) -> FaultRun | None:
-    """The faults; None if there are none. Raises PlanError."""
+    """Return the faults; None if there are none. Raises PlanError."""
     if not options.given:
         return None
 

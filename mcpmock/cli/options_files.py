@@ -26,15 +26,15 @@ MANY_FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True)
 
 
 def refuse_existing(output: Path) -> None:
-    """Raises CassetteError if there is anything at `output`, a dangling link included."""
+    """Raise CassetteError if there is anything at `output`, a dangling link included."""
     if os.path.lexists(output):
         raise CassetteError(output, "exists", hint="name a file that does not")
 
 
 def list_files(names: Iterable[str], scheduler: str | None, *, quiet: bool) -> list[Path | str]:
-    """The files and URLs that are meant by names, patterns and folders, and the siblings of the
-    files; `-` stands for the names on standard input, one on a line or, as of `find -print0`, with
-    NUL between them. Raises UsageError if nothing matches a pattern.
+    """Return the files and URLs that are meant by names, patterns and folders, and the siblings of
+    the files; `-` stands for the names on standard input, one on a line or, as of `find -print0`,
+    with NUL between them. Raises UsageError if nothing matches a pattern.
     """
     from mcpmock.batch.file_lists import expand
 
@@ -49,7 +49,7 @@ def list_files(names: Iterable[str], scheduler: str | None, *, quiet: bool) -> l
 
 
 def reachable(name: str, scheduler: str | None) -> str:
-    """A name as the workers of a cluster need it: they run in folders of their own."""
+    """Return a name as the workers of a cluster need it: they run in folders of their own."""
     from mcpmock.batch.sources import is_url
 
     return name if scheduler is None or is_url(name) else os.path.abspath(name)
@@ -74,7 +74,7 @@ def work_on_each(
     quiet: bool,
     prints_each: bool = True,
 ) -> Iterator[Iterator[tuple[Item, Callable[[], Result]]]]:
-    """Each item with a function that gives the result of `work`, or raises its error; done by
+    """Give each item with a function that gives the result of `work`, or raises its error; done by
     processes or a Dask cluster. Progress is shown on a terminal, unless
     what is printed for each item (`prints_each`) shows it there.
     """
@@ -100,7 +100,7 @@ def _counted(
 
 
 def with_siblings(files: Iterable[Path], *, quiet: bool) -> list[Path]:
-    """The files, each followed by its siblings unless they are named too."""
+    """Return the files, each followed by its siblings unless they are named too."""
     from mcpmock.cassette.file import siblings_of_each
 
     siblings = siblings_of_each(files)

@@ -23,8 +23,8 @@ _ORIGIN = re.compile(r"null|[A-Za-z][A-Za-z0-9+.-]*://[0-9A-Za-z.:_~%\[\]-]+/?")
 def listening_of(
     options: ListenOptions, announcer: Announcer, *, default: str | None = None
 ) -> HttpFront | None:
-    """The `HttpFront` that the options describe; None without an address. Raises UsageError for a
-    contradiction.
+    """Return the `HttpFront` that the options describe; None without an address. Raises UsageError
+    for a contradiction.
     """
     address = default if options.listen is None else options.listen
     if address is None:
@@ -68,8 +68,8 @@ def listening_of(
 def front_of(
     options: ListenOptions, *, json: bool, default: str | None = None
 ) -> tuple[Front, Callable[[str], None]]:
-    """Where the client is, and how messages for the user are printed: the listener that the options
-    describe with its announcer, or stdio.
+    """Return where the client is, and how messages for the user are printed: the listener that the
+    options describe with its announcer, or stdio.
     """
     announcer = Announcer(json=json)
     listening = listening_of(options, announcer, default=default)

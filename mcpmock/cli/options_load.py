@@ -19,8 +19,8 @@ _PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)%")
 
 
 def pace_of(options: LoadOptions, recorded: int) -> LoadPace:
-    """When sessions are started. Without a number or a time, each of the recorded ones is, and as
-    many as run at once.
+    """Return when sessions are started. Without a number or a time, each of the recorded ones is,
+    and as many as run at once.
     """
     from mcpmock.sessions.load import MAX_SESSIONS_AT_ONCE, LoadPace
 
@@ -34,8 +34,8 @@ def pace_of(options: LoadOptions, recorded: int) -> LoadPace:
 
 
 def limits_of(options: LoadOptions, recorded: Iterable[CallKind]) -> LoadLimits:
-    """The limits beyond which the exit status is 1. Raises BadParameter, also for a limit that fits
-    no recorded call.
+    """Return the limits beyond which the exit status is 1. Raises BadParameter, also for a limit
+    that fits no recorded call.
     """
     from mcpmock.playback.client.load import LoadLimits
 

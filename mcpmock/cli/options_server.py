@@ -26,8 +26,8 @@ _FRAMING = {"connection", "content-length", "transfer-encoding"}
 
 
 def values_of(options: ValueOptions) -> dict[str, str]:
-    """The values of placeholders, from the environment: on the command line, other users of the
-    machine could read them. Raises UsageError.
+    """Return the values of placeholders, from the environment: on the command line, other users of
+    the machine could read them. Raises UsageError.
     """
     values: dict[str, str] = {}
     if not options.value:
@@ -47,8 +47,8 @@ def values_of(options: ValueOptions) -> dict[str, str]:
 
 
 def check_server(options: ServerOptions) -> ServerOptions:
-    """The options with the URL, if that is in a variable. Raises UsageError where `server_of` does;
-    this is light.
+    """Return the options with the URL, if that is in a variable. Raises UsageError where
+    `server_of` does; this is light.
     """
     if options.url_env is not None:
         url = _variable(options.url_env, "--url-env")
@@ -63,7 +63,7 @@ def check_server(options: ServerOptions) -> ServerOptions:
 
 
 def server_of(options: ServerOptions) -> Server:
-    """The server that the options describe. Raises UsageError for a contradiction."""
+    """Return the server that the options describe. Raises UsageError for a contradiction."""
     options = check_server(options)
     if options.url is not None:
         fields = [*map(_field_of, options.header), *map(_field_from, options.header_env)]
@@ -72,7 +72,7 @@ def server_of(options: ServerOptions) -> Server:
 
 
 def command_of(command: Sequence[str]) -> Command:
-    """The server that is a process; it may run already (`early_start`)."""
+    """Return the server that is a process; it may run already (`early_start`)."""
     from mcpmock.sessions.servers import Command
 
     return Command(command, take_server(command))
@@ -86,7 +86,9 @@ def url_of(
     oauth: bool = False,
     hint: str = "--url",
 ) -> Url:
-    """The server at a URL. Raises BadParameter, for what `hint` names, if it is not a valid URL."""
+    """Return the server at a URL. Raises BadParameter, for what `hint` names, if it is not a valid
+    URL.
+    """
     from mcpmock.errors import McpMockError
     from mcpmock.sessions.url_server import Url
 
@@ -116,14 +118,14 @@ def _field_of(header: str, hint: str = "--header") -> tuple[str, str]:
 
 
 def _field_from(header: str) -> tuple[str, str]:
-    """The header that `NAME: [WORD ]VARIABLE` describes."""
+    """Return the header that `NAME: [WORD ]VARIABLE` describes."""
     name, value = _field_of(header, "--header-env")
     *before, variable = value.split(" ")
     return _field_of(f"{name}: {' '.join([*before, _variable(variable, '--header-env')])}")
 
 
 def _variable(name: str, hint: str) -> str:
-    """The value of an environment variable. Raises BadParameter if it is not set."""
+    """Return the value of an environment variable. Raises BadParameter if it is not set."""
     if name not in os.environ:
         raise click.BadParameter(f"{name} is not set in the environment", param_hint=hint)
     return os.environ[name]

@@ -53,8 +53,8 @@ class NotChosen(McpMockError):
 
 
 def own_words() -> list[str]:
-    """The command line of this program, in any folder and without PATH: programs with windows have
-    a poor one.
+    """Return the command line of this program, in any folder and without PATH: programs with
+    windows have a poor one.
     """
     if _UV_CACHES & set(Path(sys.prefix).parts):  # of `uvx mcpmock`; removed at any time
         return [which("uvx") or "uvx", "mcpmock"]
@@ -65,8 +65,8 @@ def own_words() -> list[str]:
 def choose_servers(
     machine: Machine, name: str, change: ChangeOptions, *, recorded: bool
 ) -> list[FoundServer]:
-    """The entries of a name, where the options say; those with a recorder, wherever `wrap` has put
-    one, if `recorded` and there are any. Raises NoSuchServer, NotChosen.
+    """Return the entries of a name, where the options say; those with a recorder, wherever `wrap`
+    has put one, if `recorded` and there are any. Raises NoSuchServer, NotChosen.
     """
     from mcpmock.client_config.files import find_servers, find_stored
 
@@ -97,7 +97,7 @@ def choose_servers(
 
 
 def is_meant(found: FoundServer, change: ChangeOptions) -> bool:
-    """Whether a server stands where the options say. Raises BadParameter."""
+    """Return whether a server stands where the options say. Raises BadParameter."""
     from mcpmock.client_config.clients import BY_ID
 
     config, file = found.config, change.config
@@ -111,7 +111,7 @@ def is_meant(found: FoundServer, change: ChangeOptions) -> bool:
 
 
 def place_of(found: FoundServer) -> str:
-    """A configuration file, with who reads it."""
+    """Return a configuration file, with who reads it."""
     config = found.config
     return f"{config.path} ({', '.join([*config.clients, config.scope])})"
 
@@ -189,7 +189,7 @@ def _emit_change(kind: str, edit: ServerEdit, *, written: bool) -> None:
 
 
 def on_terminal() -> bool:
-    """Whether somebody can be asked."""
+    """Return whether somebody can be asked."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
@@ -201,7 +201,7 @@ def _ask() -> None:
 
 
 def _make(edit: ServerEdit, machine: Machine) -> ServerEdit:
-    """Gives the change as it was made."""
+    """Give the change as it was made."""
     from mcpmock.client_config import changes
     from mcpmock.client_config.files import reason_of, side_store
 

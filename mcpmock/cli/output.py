@@ -55,20 +55,20 @@ GOOD, BAD, ODD, REMARK = "green", "red", "magenta", "cyan"
 
 
 def terminal_size() -> os.terminal_size:
-    """Columns and lines of the terminal."""
+    """Return columns and lines of the terminal."""
     import shutil  # bz2 and lzma come with it, and most commands print no table
 
     return shutil.get_terminal_size()
 
 
 def columns() -> int:
-    """The width of a line: that of the terminal, at least 80."""
+    """Return the width of a line: that of the terminal, at least 80."""
     return max(terminal_size().columns, _MIN_COLUMNS)
 
 
 def drawing_columns() -> int:
-    """How many columns of a line a drawing beside the text may have: none without a terminal, or if
-    it is narrow.
+    """Return how many columns of a line a drawing beside the text may have: none without a
+    terminal, or if it is narrow.
     """
     if not sys.stdout.isatty() or columns() < _MIN_DRAWING_COLUMNS:
         return 0
@@ -76,7 +76,7 @@ def drawing_columns() -> int:
 
 
 def can_print(text: str) -> bool:
-    """Whether standard output has these characters."""
+    """Return whether standard output has these characters."""
     try:
         text.encode(getattr(sys.stdout, "encoding", None) or "ascii")
     except UnicodeEncodeError:
@@ -99,7 +99,7 @@ def print_lines(lines: Iterable[str], *, paged: bool = True) -> None:
 
 
 def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Columns as wide as needed, without empty ones. A name that is too long stands on a line
+    """Yield columns as wide as needed, without empty ones. A name that is too long stands on a line
     of its own, above its numbers.
     """
     kept = [place for place in range(1, len(heads)) if any(row[place] for row in rows)]
@@ -118,7 +118,7 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
 
 
 def cells(text: str) -> int:
-    """The columns of a terminal that a printable text takes."""
+    """Return the columns of a terminal that a printable text takes."""
     if text.isascii():
         return len(text)
     from rich.cells import cell_len
@@ -127,7 +127,7 @@ def cells(text: str) -> int:
 
 
 def fit(text: str, width: int) -> str:
-    """The text in so many columns, cut or filled up."""
+    """Return the text in so many columns, cut or filled up."""
     if text.isascii():
         return text[:width].ljust(width)
     from rich.cells import set_cell_size
@@ -154,7 +154,7 @@ _bars: list[str] = []
 
 @contextmanager
 def progress_bar(label: str, *, shown: bool = True) -> Iterator[Progress | None]:
-    """A bar on stderr, if that is a terminal; else None, and nothing is shown."""
+    """Show a bar on stderr, if that is a terminal; else give None, and nothing is shown."""
     if not shown or sys.stderr is None or not sys.stderr.isatty():
         yield None
         return
@@ -182,7 +182,7 @@ def say_notices(
 
 
 def notice_text(notice: Notice, name: str = "") -> str:
-    """A notice with its place; `name` is that of the cassette."""
+    """Return a notice with its place; `name` is that of the cassette."""
     file = notice.file or name
     return f"{file}:{notice.line}: {notice.text}" if notice.line else f"{file}: {notice.text}"
 
@@ -218,7 +218,7 @@ class Announcer:
 
 
 def one_line(text: str) -> str:
-    """Recorded text as one safe line."""
+    """Return recorded text as one safe line."""
     from mcpmock.view.summary import brief
 
     return printable(brief(text))
@@ -243,7 +243,7 @@ def emit(value: dict[str, Any], *, err: bool = False) -> None:
 
 
 def encodable(path: Path | str) -> str:
-    """A path as text for JSON: a file name may hold bytes that are not UTF-8."""
+    """Return a path as text for JSON: a file name may hold bytes that are not UTF-8."""
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
@@ -270,7 +270,7 @@ def data_size(size: int) -> str:
 
 
 def counts(made: object, *names: str) -> dict[str, int]:
-    """Attributes as members for `--json`; of a list its length."""
+    """Return attributes as members for `--json`; of a list its length."""
     values = ((name, getattr(made, name)) for name in names)
     return {name: value if isinstance(value, int) else len(value) for name, value in values}
 
@@ -293,8 +293,8 @@ def report(
 
 
 def _set_color(context: click.Context, _option: click.Parameter, value: str) -> None:
-    """The option wins over NO_COLOR, that over FORCE_COLOR, that over the terminal (which click
-    checks itself).
+    """Choose the color: the option wins over NO_COLOR, that over FORCE_COLOR, that over the
+    terminal (which click checks itself).
     """
     if value != "auto":
         context.color = value == "always"

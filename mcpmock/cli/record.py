@@ -75,7 +75,7 @@ def record(
 
 
 def _check(record: RecordOptions, listening: ListenOptions) -> None:
-    """Raises UsageError for a contradiction."""
+    """Raise UsageError for a contradiction."""
     if (record.url is None) is not bool(record.command):
         raise click.UsageError("name the server: either -- COMMAND or --url URL")
     if record.url is None and (given := listening.given):
@@ -91,8 +91,8 @@ def _check(record: RecordOptions, listening: ListenOptions) -> None:
 
 
 def _watched(front: Front, output: str, *, json: bool) -> Front:
-    """The front, with `mcpmock watch` in a process of its own: nothing that it does can slow the
-    recorder down. The address of a listener stays the first line on stderr.
+    """Return the front, with `mcpmock watch` in a process of its own: nothing that it does can slow
+    the recorder down. The address of a listener stays the first line on stderr.
     """
     import attrs
 
@@ -111,7 +111,9 @@ def _watched(front: Front, output: str, *, json: bool) -> Front:
 
 
 def _start_watch(output: str, *, json: bool) -> None:
-    """The kernel closes the pipe when this process ends, however it ends: so ends the page."""
+    """Start the page: the kernel closes the pipe when this process ends, however it ends: so
+    ends the page.
+    """
     import subprocess
 
     from mcpmock.cassette.file import part_of

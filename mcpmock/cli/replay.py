@@ -151,7 +151,7 @@ def play(
 def _authorization(
     replaying: ReplayCommandOptions, listening: ListenOptions
 ) -> AuthorizationOptions | None:
-    """The login that clients need. Raises UsageError."""
+    """Return the login that clients need. Raises UsageError."""
     if replaying.auth is None:
         return None
 
@@ -189,7 +189,7 @@ def _check_workers(
 
 
 def _passthrough_server(replaying: ReplayCommandOptions, server: ServerOptions) -> Server | None:
-    """The server for requests that were not recorded; None without `--on-miss live`."""
+    """Return the server for requests that were not recorded; None without `--on-miss live`."""
     if replaying.on_miss == "live":
         if replaying.record is not None:
             raise click.UsageError(
@@ -223,7 +223,9 @@ class _Reporter:
         self._player: Player | None = None
 
     def keep_player(self, _conversation: int, player: Player | None) -> None:
-        """An observer. Over stdio one player exists; at the end it knows what was left over."""
+        """Keep the player, as an observer. Over stdio one player exists; at the end it knows
+        what was left over.
+        """
         self._player = player
 
     def report(self, event: Miss | PlayerNote) -> None:

@@ -73,7 +73,7 @@ def report(
 
 
 def _read_exploration(path: Path) -> bytes | None:
-    """The lines of `mcpmock explore --json`; None if it is another file, or none."""
+    """Return the lines of `mcpmock explore --json`; None if it is another file, or none."""
     from mcpmock.view.explore_grid import is_exploration
 
     try:
@@ -95,7 +95,7 @@ def _explore_page(path: Path, data: bytes) -> bytes:
 
 
 def _load_redacted(path: Path) -> Cassette:
-    """The cassette with its siblings, without their secrets. The files stay as they are."""
+    """Return the cassette with its siblings, without their secrets. The files stay as they are."""
     from mcpmock.cassette.file import find_siblings, load, read_bytes, sorted_by_start
     from mcpmock.cassette.parser import read
     from mcpmock.redaction.cassettes import redact_cassette
@@ -106,7 +106,7 @@ def _load_redacted(path: Path) -> Cassette:
 
 
 def _refuse_foreign(path: Path, *, force: bool) -> None:
-    """Raises CassetteError if there is something that is not a page of ours."""
+    """Raise CassetteError if there is something that is not a page of ours."""
     from mcpmock.view.html_page import MARK
 
     if force or not path.exists():

@@ -96,7 +96,7 @@ def print_each(
 
 
 def junit_of(report: Report) -> str:
-    """The cases of a report as JUnit XML."""
+    """Return the cases of a report as JUnit XML."""
     from xml.etree import ElementTree
 
     name, classname = report.suite

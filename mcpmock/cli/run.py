@@ -70,7 +70,7 @@ def run(client: tuple[str, ...], recording: RunOptions, console: ConsoleOptions)
 
 
 def _by_output(launch: Launch) -> dict[str, list[str]]:
-    """The servers that are recorded to each folder."""
+    """Return the servers that are recorded to each folder."""
     names: dict[str, list[str]] = {}
     for name, path in launch.outputs.items():
         names.setdefault(path, []).append(name)

@@ -18,7 +18,7 @@ a collection of so many takes less than a millisecond.
 
 
 def spare_collections() -> None:
-    """Lets the garbage collector leave alone what lives already, and come seldom: it takes 4 % of
+    """Let the garbage collector leave alone what lives already, and come seldom: it takes 4 % of
     the time of a recording (tools/bench.py, record), and holds up an answer for 70 ms where 100,000
     events are loaded.
     """

@@ -94,7 +94,7 @@ def draw_waterfall(everything: Sequence[Row]) -> Drawing:
 def timeline_lines(
     cassette: Cassette, rows: Sequence[Row], drawing: Drawing, *, whole: bool
 ) -> Iterator[str]:
-    """The rows of each take under a heading; with `whole`, each with its payload."""
+    """Yield the rows of each take under a heading; with `whole`, each with its payload."""
     from mcpmock.cassette.model import Gap
 
     for number, group in groupby(rows, key=lambda row: row.take):
@@ -124,7 +124,7 @@ def heading_lines(
 
 
 def _beside(text: str, drawn: str, **style: Any) -> str:
-    """A line with its part of the drawing at the right edge."""
+    """Return a line with its part of the drawing at the right edge."""
     if drawn:
         text = fit(_shorten(text, columns() - len(drawn) - 2), columns() - len(drawn))
     return click.style(text, **style) + drawn.rstrip()
@@ -143,7 +143,7 @@ class Columns:
 
     @classmethod
     def of_growing(cls) -> Columns:
-        """Columns for rows that are not known yet."""
+        """Return columns for rows that are not known yet."""
         return cls(n=4, time=len("+1.00 ms "), method=_MIN_METHOD_COLUMNS)
 
     def lines(self, rows: Sequence[Row]) -> Iterator[str]:
@@ -193,7 +193,7 @@ def _shorten(text: str, width: int) -> str:
 
 
 def _kind_word(row: Row) -> str:
-    """The kind; of HTTP the first word of the summary: method, status or `event`."""
+    """Return the kind; of HTTP the first word of the summary: method, status or `event`."""
     if row.kind in _HTTP_KINDS:
         return one_line(row.summary).partition(" ")[0]
     return _KIND_WORDS.get(row.kind, row.kind)
@@ -218,7 +218,7 @@ def _style(row: Row) -> dict[str, Any]:
 
 
 def _method_and_id(row: Row) -> str:
-    """The method and the id; of HTTP the rest of the summary."""
+    """Return the method and the id; of HTTP the rest of the summary."""
     if row.kind in _HTTP_KINDS:
         return one_line(row.summary).partition(" ")[2]
     id_ = "" if row.id is None else f"#{row.id}"
@@ -231,7 +231,7 @@ def _format_remarks(row: Row) -> str:
 
 
 def _format_payload(event: Event) -> str:
-    """The payload, indented if it is JSON that msgspec can format."""
+    """Return the payload, indented if it is JSON that msgspec can format."""
     import msgspec
 
     from mcpmock.protocol.raw_json import UNREADABLE
@@ -247,7 +247,7 @@ def _format_payload(event: Event) -> str:
 
 
 def diagram(rows: Iterable[Row]) -> Iterator[str]:
-    """A Mermaid sequence diagram."""
+    """Yield a Mermaid sequence diagram."""
     yield "sequenceDiagram"
     yield "    participant c as client"
     yield "    participant s as server"
@@ -265,7 +265,7 @@ def _diagram_step(row: Row) -> str:
 
 
 def _diagram_label(row: Row) -> str:
-    """The text of a step, with everything escaped that Mermaid or HTML could interpret."""
+    """Return the text of a step, with everything escaped that Mermaid or HTML could interpret."""
     named = row.method is not None or row.kind in _HTTP_KINDS
     head = "" if row.kind in _HTTP_KINDS else _method_and_id(row)
     text = one_line(

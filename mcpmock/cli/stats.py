@@ -91,8 +91,8 @@ def _calls_table(found: Stats) -> Iterator[str]:
 
 
 def latency_lines(old: Cassette, new: Cassette) -> Iterator[str]:
-    """The latencies of each call that both recordings have, one above the other; nothing without a
-    wide terminal.
+    """Yield the latencies of each call that both recordings have, one above the other; nothing
+    without a wide terminal.
     """
     from mcpmock.view.stats import stats as counted
 
@@ -135,7 +135,7 @@ class Histograms:
 
 
 def _format_times(calls: Calls) -> Iterator[str]:
-    """Median and 99th percentile."""
+    """Return median and 99th percentile."""
     for time in (calls.latencies.percentile(0.5), calls.latencies.percentile(0.99)):
         yield "" if time is None else duration(time)
 

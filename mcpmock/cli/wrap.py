@@ -87,12 +87,12 @@ def _say_what_next(edit: ServerEdit, machine: Machine, change: ChangeOptions) ->
 
 
 def _from_here(output: str, machine: Machine) -> str:
-    """Where a recording is, as a command in this folder names it."""
+    """Return where a recording is, as a command in this folder names it."""
     return output if machine.root == Path.cwd() else f"{machine.root / output}"
 
 
 def _places(change: ChangeOptions) -> list[str]:
-    """The options that chose what was wrapped, to choose it again from any folder."""
+    """Return the options that chose what was wrapped, to choose it again from any folder."""
     file = None if change.config is None else str(change.config.absolute())
     given = {"--client": change.client, "--scope": change.scope, "--config": file}
     words = [word for flag, value in given.items() if value is not None for word in (flag, value)]
@@ -100,14 +100,14 @@ def _places(change: ChangeOptions) -> list[str]:
 
 
 def _registered(edit: ServerEdit) -> list[str]:
-    """The client that the entry has registered for a login."""
+    """Return the client that the entry has registered for a login."""
     oauth = edit.found.entry.value.get("oauth")
     client_id = oauth.get("clientId") if isinstance(oauth, dict) else None
     return ["--client-id", client_id] if isinstance(client_id, str) else []
 
 
 def _found() -> str:
-    """Whether clients find `mcpmock` on this machine."""
+    """Return whether clients find `mcpmock` on this machine."""
     path = which("mcpmock")
     if path is None:
         return "it is not in the PATH here: `pipx install mcpmock` puts it there"
@@ -119,7 +119,7 @@ def _found() -> str:
 def _list(
     machine: Machine, name: str | None, change: ChangeOptions, console: ConsoleOptions
 ) -> int:
-    """Gives 3 if a file cannot be read."""
+    """Give 3 if a file cannot be read."""
     from mcpmock.client_config.document import ConfigError
     from mcpmock.client_config.files import find_servers, find_stored
 

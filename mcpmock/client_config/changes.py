@@ -106,9 +106,10 @@ class ClientCommand:
 
 
 def recording_path(config: ConfigFile, name: str, machine: Machine, folder: Path | None) -> str:
-    """Where a server of a configuration is recorded: for a user a folder with a file for each run,
-    for a project a file below its root. `folder` is absolute: some clients start servers in `/`.
-    Servers with different names never share one, also where file names have no case (macOS).
+    """Return where a server of a configuration is recorded: for a user a folder with a file for
+    each run, for a project a file below its root. `folder` is absolute: some clients start servers
+    in `/`. Servers with different names never share one, also where file names have no case
+    (macOS).
     """
     safe = _NO_FILE_NAME.sub("-", name)[:MAX_NAME_CHARS].strip(".-") or "server"
     if safe != name.lower():
@@ -125,8 +126,8 @@ def recording_path(config: ConfigFile, name: str, machine: Machine, folder: Path
 def plan_wrap(
     found: FoundServer, program: Sequence[str], output: str, *, can_log_in: bool = True
 ) -> ServerEdit:
-    """A remote server without credentials in its entry gets the login of `mcpmock login`. Raises
-    CannotRecord, ConfigError, and MissingExtra if nobody can log in (`can_log_in`).
+    """Return a remote server without credentials in its entry gets the login of `mcpmock login`.
+    Raises CannotRecord, ConfigError, and MissingExtra if nobody can log in (`can_log_in`).
     """
     config, entry = found.config, found.entry
     plan = partial(plan_wrap, program=program, output=output, can_log_in=can_log_in)
@@ -160,7 +161,7 @@ def plan_wrap(
 
 
 def plan_unwrap(found: FoundServer, store: SideStore) -> ServerEdit:
-    """Raises ConfigError."""
+    """Plan the change that puts an entry back. Raises ConfigError."""
     config, entry = found.config, found.entry
     known = store.load(config.path, config.keys, entry.name)
     stored = known or WrappedServer.of(config, entry.name)
@@ -236,8 +237,8 @@ def run_commands(
 
 
 def _renewed(edit: ServerEdit) -> ServerEdit:
-    """The same change in the file as it stands now. Raises ConfigError, and ConfigChanged if the
-    entry is another one.
+    """Return the same change in the file as it stands now. Raises ConfigError, and ConfigChanged if
+    the entry is another one.
     """
     found = edit.found
     text = read_text(found.config.path)
@@ -251,7 +252,7 @@ def _renewed(edit: ServerEdit) -> ServerEdit:
 
 
 def _stands(found: FoundServer) -> bool:
-    """Whether a file has the server, as it was or as it becomes."""
+    """Return whether a file has the server, as it was or as it becomes."""
     try:
         return found.entry.name in servers_of(read_config(found.config.path), found.config.keys)
     except ConfigError:
@@ -266,8 +267,8 @@ def _forget(edit: ServerEdit, store: SideStore, say: Callable[[str], None]) -> N
 
 
 def client_commands(edit: ServerEdit, machine: Machine) -> list[ClientCommand]:
-    """How Claude Code itself makes this change: it has no command that changes an entry, so one
-    removes it and one adds it.
+    """Return how Claude Code itself makes this change: it has no command that changes an entry, so
+    one removes it and one adds it.
     """
     config, name = edit.found.config, edit.entry.name
     words = _claude_mcp("remove", name, config)
@@ -277,13 +278,13 @@ def client_commands(edit: ServerEdit, machine: Machine) -> list[ClientCommand]:
 
 
 def _adding_command(entry: ServerEntry, config: ConfigFile, machine: Machine) -> ClientCommand:
-    """The command that adds a server to Claude Code."""
+    """Return the command that adds a server to Claude Code."""
     words = _claude_mcp("add-json", entry.name, config, "-")
     return ClientCommand(words, msgspec.json.encode(entry.value), _folder_of(config, machine))
 
 
 def _claude_mcp(command: str, name: str, config: ConfigFile, *operands: str) -> list[str]:
-    """A command line. A name may look like an option."""
+    """Return a command line. A name may look like an option."""
     options = ["-s", config.scope]
     if name.startswith("-"):
         return ["claude", "mcp", command, *options, "--", name, *operands]
@@ -291,7 +292,9 @@ def _claude_mcp(command: str, name: str, config: ConfigFile, *operands: str) -> 
 
 
 def _folder_of(config: ConfigFile, machine: Machine) -> Path:
-    """Servers of the local scope are those of the folder in which the client runs."""
+    """Return the folder of a configuration: servers of the local scope are those of the folder
+    in which the client runs.
+    """
     return Path(config.keys[1]) if config.scope == LOCAL else machine.root
 
 

@@ -76,8 +76,8 @@ class Machine:
     has_project: bool = True
 
     def folder(self, variable: str, default: Path) -> Path:
-        """The folder that a variable of the environment names. As the XDG specification says, one
-        that is not absolute is ignored.
+        """Return the folder that a variable of the environment names. As the XDG specification
+        says, one that is not absolute is ignored.
         """
         named = Path(self.environment.get(variable, ""))
         return named if named.is_absolute() else default
@@ -113,7 +113,7 @@ _EDITORS = ("Code", "Code - Insiders", "VSCodium", "Cursor", "Windsurf")
 
 
 def _extension(name: str, file: str) -> tuple[str, ...]:
-    """The file that an extension keeps in each editor."""
+    """Return the file that an extension keeps in each editor."""
     return tuple(f"{{app}}/{editor}/User/globalStorage/{name}/{file}" for editor in _EDITORS)
 
 
@@ -312,8 +312,8 @@ _BARE = Path(".agents/mcp.json")
 
 
 def config_files(machine: Machine) -> Iterator[ConfigFile]:
-    """Every place where a client of the table looks on this machine, whether there is a file or
-    not.
+    """Yield every place where a client of the table looks on this machine, whether there is a file
+    or not.
     """
     found: dict[tuple[Path, str, Keys], ConfigFile] = {}
     for client in CLIENTS:
@@ -336,7 +336,7 @@ def config_files(machine: Machine) -> Iterator[ConfigFile]:
 
 
 def _resolve(place: str, machine: Machine, scope: str) -> tuple[Path, str] | None:
-    """A path, or a folder and a glob below it; None on other systems."""
+    """Return a path, or a folder and a glob below it; None on other systems."""
     platform, colon, rest = place.partition(":")
     if colon and platform != machine.platform:
         return None

@@ -46,29 +46,33 @@ class Document(ABC):
 
     @abstractmethod
     def span(self, path: Path) -> Span:
-        """Where the value at a path stands. Raises KeyError if it is not there."""
+        """Return where the value at a path stands. Raises KeyError if it is not there."""
 
     @abstractmethod
     def name_span(self, path: Path) -> Span:
-        """Where the name of the member at a path stands. Raises KeyError if it is not there."""
+        """Return where the name of the member at a path stands. Raises KeyError if it is not
+        there.
+        """
 
     @abstractmethod
     def spelled(self, name: str, value: str | None = None) -> str:
-        """A name of letters as this format spells it, or a whole member."""
+        """Return a name of letters as this format spells it, or a whole member."""
 
     @abstractmethod
     def with_object(self, path: Path, value: dict[str, Any]) -> str:
-        """The text with another object in the place of the one at a path, whose comments go."""
+        """Return the text with another object in the place of the one at a path, whose comments
+        go.
+        """
 
     @abstractmethod
     def refuse_duplicates(self, path: Path) -> None:
-        """Raises ConfigError if the object at a path has two members of one name: which of them a
+        """Raise ConfigError if the object at a path has two members of one name: which of them a
         client takes is not known.
         """
 
     @abstractmethod
     def elements(self, path: Path) -> list[Span]:
-        """Where the elements of the array at a path stand."""
+        """Return where the elements of the array at a path stand."""
 
     @abstractmethod
     def added(self, span: Span, name: str, value: str) -> str:
@@ -77,7 +81,7 @@ class Document(ABC):
         """
 
     def at(self, path: Path) -> Any:
-        """The value at a path, None if there is none."""
+        """Return the value at a path, None if there is none."""
         value = self.value
         for name in path:
             value = value.get(name) if isinstance(value, dict) else None

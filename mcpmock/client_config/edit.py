@@ -60,7 +60,9 @@ class _Places:
 
 
 def parse_config(file: object, text: str) -> Document:
-    """The text of a configuration file: TOML by its name, otherwise JSON. Raises ConfigError."""
+    """Return the text of a configuration file: TOML by its name, otherwise JSON. Raises
+    ConfigError.
+    """
     if str(file).endswith((".yaml", ".yml")):
         raise ConfigError(
             file,
@@ -71,7 +73,7 @@ def parse_config(file: object, text: str) -> Document:
 
 
 def servers_of(document: Document, keys: Keys) -> dict[str, ServerEntry]:
-    """The servers of a configuration. Raises ConfigError if one of them is there twice."""
+    """Return the servers of a configuration. Raises ConfigError if one of them is there twice."""
     found = document.at(keys)
     if not isinstance(found, dict):
         return {}
@@ -82,7 +84,7 @@ def servers_of(document: Document, keys: Keys) -> dict[str, ServerEntry]:
 
 
 def wrap(document: Document, keys: Keys, name: str, words: Sequence[str]) -> WrapChange:
-    """The document with these words before the command of a server. Raises ConfigError."""
+    """Return the document with these words before the command of a server. Raises ConfigError."""
     path = (*keys, name)
     places, old_words = _places(document, path), _words(document, path)
     program, added, splices = ("", ""), "", list[Splice]()
@@ -105,8 +107,8 @@ def wrap(document: Document, keys: Keys, name: str, words: Sequence[str]) -> Wra
 
 
 def unwrap(document: Document, keys: Keys, name: str, pieces: Pieces | None) -> Document:
-    """The document with the command of a server as it was. If it no longer stands as the pieces
-    say, it is what stands behind the recorder. Raises ConfigError.
+    """Return the document with the command of a server as it was. If it no longer stands as the
+    pieces say, it is what stands behind the recorder. Raises ConfigError.
     """
     path = (*keys, name)
     places, words = _places(document, path), _words(document, path)
@@ -119,7 +121,7 @@ def unwrap(document: Document, keys: Keys, name: str, pieces: Pieces | None) -> 
 
 
 def _restoration(document: Document, places: _Places, pieces: Pieces) -> list[Splice] | None:
-    """None if somebody has changed the command or its arguments."""
+    """Return what restores an entry; None if somebody has changed the command or its arguments."""
     splices: list[Splice] = []
     if places.program is not None:
         span = document.span(places.program)
@@ -137,7 +139,9 @@ def _restoration(document: Document, places: _Places, pieces: Pieces) -> list[Sp
 
 
 def _removal(document: Document, path: Keys, places: _Places) -> list[Splice]:
-    """The words of the recorder, taken out of the array; the program is spelled as it is there."""
+    """Return the words of the recorder, taken out of the array; the program is spelled as it is
+    there.
+    """
     elements = document.elements(places.args)
     first, splices = _command_behind(document, path), []
     if places.program is not None:
@@ -164,7 +168,7 @@ def _command_behind(document: Document, path: Keys) -> int:
 
 
 def _insertion(document: Document, path: Keys, inserted: Sequence[str]) -> Splice:
-    """Before the first element; each on a line of its own if that is."""
+    """Insert before the first element; each on a line of its own if that is."""
     elements = document.elements(path)
     if not elements:
         at = document.span(path).start + 1
@@ -199,19 +203,19 @@ def quote(word: str) -> str:
 
 
 def piece(document: Document, span: Span) -> str:
-    """The text at a span."""
+    """Return the text at a span."""
     return document.text[span.start : span.end]
 
 
 def splice(text: str, splices: Sequence[Splice]) -> str:
-    """A text with other texts in these places, which do not overlap."""
+    """Return a text with other texts in these places, which do not overlap."""
     for (start, end), new in sorted(splices, reverse=True):
         text = text[:start] + new + text[end:]
     return text
 
 
 def verify(old: Document, new: Document, path: Keys, *values: Any) -> None:
-    """Raises ConfigError unless the new document is the old one with one of these values at a
+    """Raise ConfigError unless the new document is the old one with one of these values at a
     path.
     """
     if not any(new.value == _replaced(old.value, path, value) for value in values):
@@ -220,14 +224,14 @@ def verify(old: Document, new: Document, path: Keys, *values: Any) -> None:
 
 
 def _replaced(value: Any, path: Keys, new: Any) -> Any:
-    """Equal to a value but for what stands at a path."""
+    """Return a value with another at a path."""
     if not path:
         return new
     return {**value, path[0]: _replaced(value[path[0]], path[1:], new)}
 
 
 def _verify(old: Document, new: Document, places: _Places, words: Sequence[str]) -> None:
-    """Raises ConfigError unless the new document is the old one with these words."""
+    """Raise ConfigError unless the new document is the old one with these words."""
     *outer, args = places.args
     inside = old.at(outer)
     if places.program is None:

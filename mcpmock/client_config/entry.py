@@ -80,7 +80,9 @@ class ServerEntry:
 
 
 def find_recorder(words: Sequence[str]) -> RecordCommand | None:
-    """The recorder in front of a command, however it was put there; None if there is none."""
+    """Return the recorder in front of a command, however it was put there; None if there is
+    none.
+    """
     start = _words_of_mcpmock(words)
     command = words[start] if 0 < start < len(words) else ""
     if command not in _OUTPUTS:
@@ -105,7 +107,7 @@ def record_words(program: Sequence[str], output: str) -> list[str]:
 
 
 def _words_of_mcpmock(words: Sequence[str]) -> int:
-    """How many words call mcpmock: 0 if none do."""
+    """Return how many words call mcpmock: 0 if none do."""
     names = [_program_name(word) for word in words[:2]]
     if names[:1] == ["mcpmock"]:
         return 1
@@ -117,5 +119,5 @@ def _words_of_mcpmock(words: Sequence[str]) -> int:
 
 
 def _program_name(word: str) -> str:
-    """The last part of a path of either kind, without the suffix of Windows."""
+    """Return the last part of a path of either kind, without the suffix of Windows."""
     return PureWindowsPath(PurePath(word).name).name.removesuffix(".exe")

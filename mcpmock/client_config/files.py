@@ -117,7 +117,7 @@ class SideStore:
 
     @contextmanager
     def locked(self) -> Iterator[None]:
-        """Alone among all processes that change configurations. Waits for others. A store that
+        """Be alone among all processes that change configurations. Waits for others. A store that
         cannot be opened is not waited for: nothing can be saved in it either.
         """
         handle = None
@@ -135,7 +135,7 @@ class SideStore:
                 os.close(handle)
 
     def save(self, wrapped: WrappedServer) -> None:
-        """Raises OSError."""
+        """Store what undoes a change. Raises OSError."""
         make_private_folder(self.folder)
         name = self._name(Path(wrapped.file), wrapped.keys, wrapped.server)
         replace_file(name, msgspec.json.encode(wrapped))
@@ -144,7 +144,7 @@ class SideStore:
         return self._read(self._name(file, keys, server))
 
     def forget(self, wrapped: WrappedServer) -> None:
-        """Raises OSError."""
+        """Forget what undid a change. Raises OSError."""
         name = self._name(Path(wrapped.file), wrapped.keys, wrapped.server)
         name.unlink(missing_ok=True)
 
@@ -165,7 +165,7 @@ class SideStore:
 
 
 def machine_here() -> Machine:
-    """This machine, user and folder."""
+    """Return this machine, user and folder."""
     platform = _PLATFORMS.get(sys.platform, "linux")
     home = Path.home()
     root = project_root(Path.cwd(), home)
@@ -177,8 +177,8 @@ def side_store(machine: Machine) -> SideStore:
 
 
 def find_servers(machine: Machine, only: Path | None = None) -> FoundConfigs:
-    """The servers in all configuration files of this machine, or in one file. Raises ConfigError
-    for one that the user named.
+    """Return the servers in all configuration files of this machine, or in one file. Raises
+    ConfigError for one that the user named.
     """
     found = FoundConfigs([], [], [])
     files = _existing_files(machine) if only is None else _described(machine, only)
@@ -202,8 +202,8 @@ def find_servers(machine: Machine, only: Path | None = None) -> FoundConfigs:
 def find_stored(
     machine: Machine, say: Callable[[str], None], *, forget: bool = False
 ) -> Iterator[FoundServer]:
-    """The servers that `wrap` wrote, in whatever folder, as they stand now. What cannot be read is
-    said. With `forget`, what undoes those that somebody has taken back since is removed.
+    """Yield the servers that `wrap` wrote, in whatever folder, as they stand now. What cannot be
+    read is said. With `forget`, what undoes those that somebody has taken back since is removed.
     """
     store = side_store(machine)
     for stored in store.all():
@@ -223,8 +223,8 @@ def find_stored(
 
 
 def approved_servers(machine: Machine) -> Callable[[str], bool]:
-    """Whether Claude Code starts a server of this project without a question: the user has answered
-    it, or settled it for all. What the project itself says does not count.
+    """Return whether Claude Code starts a server of this project without a question: the user has
+    answered it, or settled it for all. What the project itself says does not count.
     """
     home = machine.folder("CLAUDE_CONFIG_DIR", machine.home / ".claude")
     state = _value_in(machine.roots["claude"] / LIVE_STATE)
@@ -237,7 +237,7 @@ def approved_servers(machine: Machine) -> Callable[[str], bool]:
 
 
 def _value_in(path: Path) -> dict[str, Any]:
-    """The object in a file, empty if there is none."""
+    """Return the object in a file, empty if there is none."""
     try:
         value = read_config(path).value
     except ConfigError:
@@ -246,12 +246,12 @@ def _value_in(path: Path) -> dict[str, Any]:
 
 
 def read_config(path: Path) -> Document:
-    """A configuration file. Raises ConfigError."""
+    """Return a configuration file. Raises ConfigError."""
     return parse_config(path, read_text(path))
 
 
 def read_text(path: Path) -> str:
-    """The text of a configuration file. Raises ConfigError."""
+    """Return the text of a configuration file. Raises ConfigError."""
     data = _read(path)
     try:
         return data.decode()
@@ -260,12 +260,14 @@ def read_text(path: Path) -> str:
 
 
 def is_live(path: Path) -> bool:
-    """Whether running sessions of a client rewrite the file, by whatever name it is reached."""
+    """Return whether running sessions of a client rewrite the file, by whatever name it is
+    reached.
+    """
     return LIVE_STATE in (path.name, os.path.basename(os.path.realpath(path)))
 
 
 def write_config(path: Path, text: str, was: Document) -> None:
-    """Replaces a configuration file. Call it with the store locked. Raises ConfigError, and
+    """Replace a configuration file. Call it with the store locked. Raises ConfigError, and
     ConfigChanged if it is no longer what was read.
     """
     if is_live(path):
@@ -287,7 +289,7 @@ def write_config(path: Path, text: str, was: Document) -> None:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Makes a folder that only the user can look into, or lets nobody else look into it; so are the
+    """Make a folder that only the user can look into, or lets nobody else look into it; so are the
     folders above that are made. Raises OSError.
     """
     if not folder.parent.exists():
@@ -306,7 +308,9 @@ def _existing_files(machine: Machine) -> Iterator[ConfigFile]:
 
 
 def _described(machine: Machine, path: Path) -> list[ConfigFile]:
-    """Return what is known of a file that the user named: its row of the table, or its own shape."""
+    """Return what is known of a file that the user named: its row of the table, or its own
+    shape.
+    """
     path = path.absolute()
     known = [one for one in _existing_files(machine) if one.path == path]
     if known:
@@ -329,7 +333,7 @@ def digest(text: str) -> str:
 
 
 def sizes_of_recordings(output: Path) -> list[int]:
-    """The sizes of the recordings in a folder, or at a file."""
+    """Return the sizes of the recordings in a folder, or at a file."""
     files = sorted(output.glob("*.jsonl*")) if output.is_dir() else [output]
     return [file.stat().st_size for file in files if file.is_file()]
 
@@ -349,7 +353,7 @@ def _read(path: Path) -> bytes:
 
 
 def reason_of(error: Exception) -> str:
-    """Why something could not be read or written, for a message."""
+    """Return why something could not be read or written, for a message."""
     if isinstance(error, FileNotFoundError):
         return "no such file"
     reason = error.strerror if isinstance(error, OSError) and error.strerror else str(error)

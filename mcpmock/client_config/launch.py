@@ -84,8 +84,8 @@ def plan_launch(
     temporary: Path,
     approved: Callable[[str], bool],
 ) -> Launch:
-    """How to start a client with its servers recorded. `approved` tells of a server of the project
-    whether the user lets this client start it. Raises CannotLaunch, ConfigError.
+    """Return how to start a client with its servers recorded. `approved` tells of a server of the
+    project whether the user lets this client start it. Raises CannotLaunch, ConfigError.
     """
     launcher = _LAUNCHERS.get(PurePath(words[0]).name)
     if launcher is None:
@@ -114,7 +114,9 @@ def plan_launch(
 
 
 def _is_recorded(launcher: _Launcher, entry: ServerEntry) -> bool:
-    """A remote server keeps the login that the client has made itself."""
+    """Return whether the recorder stands before it already; a remote server keeps the login that
+    the client has made itself.
+    """
     if entry.transport == "remote":
         return launcher.remote and not needs_login(entry)
     return entry.transport == "stdio" and entry.recorder is None
@@ -129,8 +131,8 @@ def _started_by(launcher: _Launcher, servers: Sequence[FoundServer]) -> list[Fou
 
 
 def _launch_claude(start: _Start) -> Launch:
-    """A server of a file that is named in an option wins over one of the same name; the others are
-    as ever (claude 2.1.330, tried).
+    """Return a server of a file that is named in an option wins over one of the same name; the
+    others are as ever (claude 2.1.330, tried).
     """
     entries = {name: edit.entry.value for name, edit in start.edits.items()}
     # With `=`, because the option takes all words behind it otherwise.
@@ -156,8 +158,8 @@ def _launch_codex(start: _Start) -> Launch:
 
 
 def _launch_opencode(start: _Start) -> Launch:
-    """A variable holds settings that win over those in files, member by member (opencode 1.18.33,
-    tried).
+    """Return a variable holds settings that win over those in files, member by member (opencode
+    1.18.33, tried).
     """
     try:
         settings = json.loads(start.environment.get(_OPENCODE_VARIABLE) or "{}")

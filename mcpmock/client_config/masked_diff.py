@@ -21,9 +21,9 @@ def masked_diff(
     commands: tuple[list[str], list[str]],
     variables: tuple[list[str], list[str]],
 ) -> Iterator[str]:
-    """The lines of a unified diff, old and new, without a header. The command lines, old and new,
-    tell secrets that the lines do not: what follows `--api-key`. `variables` are the names of those
-    that the entry sets, old and new.
+    """Yield the lines of a unified diff, old and new, without a header. The command lines, old and
+    new, tell secrets that the lines do not: what follows `--api-key`. `variables` are the names of
+    those that the entry sets, old and new.
     """
     old, new = (text.splitlines() for text in texts)
     lines = unified_diff(old, new, n=2, lineterm="")
@@ -47,7 +47,7 @@ def masked_diff(
 
 
 def masked_command(words: Sequence[str]) -> str:
-    """A command line as a shell takes it, with `***` for its secrets."""
+    """Return a command line as a shell takes it, with `***` for its secrets."""
     return " ".join(
         "***".join(shell_command([part]) if part else "" for part in word.split("***")) or "''"
         for word in _masked(words)
@@ -55,7 +55,7 @@ def masked_command(words: Sequence[str]) -> str:
 
 
 def masked_url(url: str) -> str:
-    """A URL with `***` for its secrets."""
+    """Return a URL with `***` for its secrets."""
     return HOLE.sub(MASK, Redactor().url(_clean(url)).encode()).decode()
 
 
@@ -73,12 +73,12 @@ def _masked_text(text: str) -> str:
 
 
 def _names(words: Sequence[str]) -> list[int]:
-    """Where words stand that only name variables, whose values are elsewhere."""
+    """Return where words stand that only name variables, whose values are elsewhere."""
     return [i for i, before in enumerate(words[:-1], 1) if before in ("--header-env", "--url-env")]
 
 
 def _spellings(word: str) -> tuple[str, str, str]:
-    """A word as configurations spell it."""
+    """Return a word as configurations spell it."""
     return json.dumps(word), json.dumps(word, ensure_ascii=False), f"'{word}'"
 
 

@@ -47,7 +47,7 @@ class CannotRecord(McpMockError):
 
 
 @attrs.frozen
-class _Plan:
+class _StdioEntry:
     """What the members of an entry become."""
 
     words: list[str]
@@ -63,7 +63,7 @@ class _Plan:
     whole_command: bool
 
     def entry(self, old: dict[str, Any], url: str) -> dict[str, Any]:
-        """The entry as it must be in the end."""
+        """Return the entry as it must be in the end."""
         new = {name: value for name, value in old.items() if name not in self.names}
         headers = {new: name for name, new in self.names.items()}.get(self.environment)
         values = {self.variables[name]: value for name, value in old.get(headers or "", {}).items()}
@@ -85,7 +85,7 @@ class _Plan:
 
 
 def needs_login(entry: ServerEntry) -> bool:
-    """Whether a remote server may ask for a login: its entry has no other credentials."""
+    """Return whether a remote server may ask for a login: its entry has no other credentials."""
     headers = {name for key in ("headers", "http_headers") for name in entry.value.get(key) or {}}
     headers |= {*(entry.value.get("env_http_headers") or {})}
     if "bearer_token_env_var" in entry.value or any(map(kind_of_name, headers)):
@@ -94,7 +94,7 @@ def needs_login(entry: ServerEntry) -> bool:
 
 
 def is_on_this_machine(entry: ServerEntry) -> bool:
-    """Whether a URL is one of this machine: few of its servers ask for a login."""
+    """Return whether a URL is one of this machine: few of its servers ask for a login."""
     try:
         return urlsplit(entry.url).hostname in _LOOPBACK
     except ValueError:
@@ -111,20 +111,20 @@ def wrap_remote(
     login: bool,
     plain_url: str | None = None,
 ) -> WrapChange:
-    """The document with a recorder in the place of a remote server, which sends the login of
+    """Return the document with a recorder in the place of a remote server, which sends the login of
     `mcpmock login` if `login`. `plain_url` is the transport that a `url` without a type stands for,
     if the client tells. Raises CannotRecord, ConfigError.
     """
     path = (*keys, name)
     document.refuse_duplicates(path)
     entry = ServerEntry(name, document.at(path))
-    plan = _plan(document, entry, program, output, plain_url, login=login)
-    splices = list(_splices(document, path, entry, plan))
+    stdio = _stdio_entry(document, entry, program, output, plain_url, login=login)
+    splices = list(_splices(document, path, entry, stdio))
     new = parse_config(document.file, splice(document.text, splices))
     text = new.text
     start = min(span.start for span, _ in splices)
     ends = len(document.text) - max(span.end for span, _ in splices)
-    verify(document, new, path, plan.entry(entry.value, entry.url))
+    verify(document, new, path, stdio.entry(entry.value, entry.url))
     stretch = (document.text[start : len(document.text) - ends], text[start : len(text) - ends])
     return WrapChange(new, Pieces(stretch=stretch))
 
@@ -132,8 +132,8 @@ def wrap_remote(
 def unwrap_remote(
     document: Document, keys: Keys, name: str, pieces: Pieces | None, url_name: str = "url"
 ) -> Document:
-    """The document with the remote server as it was. If somebody has changed what stands there, it
-    is what the words of the recorder say, with the URL in a member of this name. Raises
+    """Return the document with the remote server as it was. If somebody has changed what stands
+    there, it is what the words of the recorder say, with the URL in a member of this name. Raises
     ConfigError.
     """
     path = (*keys, name)
@@ -154,7 +154,7 @@ def unwrap_remote(
     return rebuilt
 
 
-def _plan(
+def _stdio_entry(
     document: Document,
     entry: ServerEntry,
     program: Sequence[str],
@@ -162,8 +162,8 @@ def _plan(
     plain: str | None,
     *,
     login: bool,
-) -> _Plan:
-    """Raises CannotRecord."""
+) -> _StdioEntry:
+    """Plan how a remote entry becomes one of stdio. Raises CannotRecord."""
     value, place = entry.value, f"{entry.name} in {document.file}"
     kind = value.get("type")
     whole = kind == _WHOLE_COMMAND
@@ -209,40 +209,42 @@ def _plan(
     words += ["--oauth"] if login else []
     words += [word for header in told for word in ("--header-env", header)]
     new_kind = None if kind is None else _TYPES.get(str(kind), "stdio")
-    return _Plan(words, names, variables, passed, new_kind, secret, whole)
+    return _StdioEntry(words, names, variables, passed, new_kind, secret, whole)
 
 
-def _splices(document: Document, path: Keys, entry: ServerEntry, plan: _Plan) -> Iterator[Splice]:
+def _splices(
+    document: Document, path: Keys, entry: ServerEntry, stdio: _StdioEntry
+) -> Iterator[Splice]:
     url = document.span((*path, entry.url_name))
-    listed = f"[{', '.join(map(quote, plan.words if plan.whole_command else plan.words[1:]))}]"
+    listed = f"[{', '.join(map(quote, stdio.words if stdio.whole_command else stdio.words[1:]))}]"
     yield document.name_span((*path, entry.url_name)), document.spelled("command")
-    headers = next((old for old, new in plan.names.items() if new == plan.environment), None)
-    if plan.whole_command:
+    headers = next((old for old, new in stdio.names.items() if new == stdio.environment), None)
+    if stdio.whole_command:
         command = listed
     else:
-        command = quote(plan.words[0]) + document.added(url, "args", listed)
-    if plan.secret_url:
+        command = quote(stdio.words[0]) + document.added(url, "args", listed)
+    if stdio.secret_url:
         text = piece(document, url)
-        if plan.variables:
-            first = document.span((*path, headers or "", next(iter(plan.variables))))
+        if stdio.variables:
+            first = document.span((*path, headers or "", next(iter(stdio.variables))))
             yield Span(first.end, first.end), document.added(first, URL_VARIABLE, text)
         else:
             text = document.spelled(URL_VARIABLE, text)
-            command += document.added(url, plan.environment, f"{{ {text} }}")
+            command += document.added(url, stdio.environment, f"{{ {text} }}")
     yield url, command
-    if plan.kind is not None:
-        yield document.span((*path, "type")), quote(plan.kind)
+    if stdio.kind is not None:
+        yield document.span((*path, "type")), quote(stdio.kind)
     if headers is not None:
-        yield document.name_span((*path, headers)), document.spelled(plan.environment)
-        for name, variable in plan.variables.items():
+        yield document.name_span((*path, headers)), document.spelled(stdio.environment)
+        for name, variable in stdio.variables.items():
             yield document.name_span((*path, headers, name)), document.spelled(variable)
-    for member in (old for old, new in plan.names.items() if new == "env_vars"):
+    for member in (old for old, new in stdio.names.items() if new == "env_vars"):
         yield document.name_span((*path, member)), "env_vars"
-        yield document.span((*path, member)), f"[{', '.join(map(quote, plan.passed))}]"
+        yield document.span((*path, member)), f"[{', '.join(map(quote, stdio.passed))}]"
 
 
 def _rebuilt(document: Document, entry: ServerEntry, url_name: str) -> dict[str, Any]:
-    """The entry that the words of a recorder stand for."""
+    """Return the entry that the words of a recorder stand for."""
     told: dict[str, list[str]] = {}
     words = iter(entry.words)
     for word in words:
@@ -278,7 +280,7 @@ def _rebuilt(document: Document, entry: ServerEntry, url_name: str) -> dict[str,
 
 
 def _strings(place: str, value: dict[str, Any], key: str) -> dict[str, str]:
-    """Raises CannotRecord if a member is no object of texts."""
+    """Raise CannotRecord if a member is no object of texts."""
     found = value.get(key, {})
     if isinstance(found, dict) and all(isinstance(text, str) for text in found.values()):
         return found
@@ -290,6 +292,6 @@ def _variable(header: str) -> str:
 
 
 def _is_secret(url: str) -> bool:
-    """Whether a URL has a secret in it, such as `?api_key=...`."""
+    """Return whether a URL has a secret in it, such as `?api_key=...`."""
     clean = url.encode("utf-8", "replace").decode()
     return Redactor().url(clean) != clean

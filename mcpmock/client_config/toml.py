@@ -85,7 +85,7 @@ class TomlDocument(Document):
         return self.text[: len(self.text) - len(self._body)] + text
 
     def refuse_duplicates(self, path: Path) -> None:
-        """The format itself has none."""
+        """Do nothing: the format itself has none."""
 
     def elements(self, path: Path) -> list[Span]:
         array = self.span(path)
@@ -111,7 +111,7 @@ class TomlDocument(Document):
         return f"{self.line_end}{line}{name} = {value}"
 
     def _find(self, text: str, put: Callable[[Any, str], None]) -> Span:
-        """Where the value stands that `put` replaces by a mark."""
+        """Return where the value stands that `put` replaces by a mark."""
         import tomlkit
         from tomlkit.exceptions import TOMLKitError
 

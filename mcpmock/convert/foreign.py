@@ -64,7 +64,7 @@ class ForeignRun:
 
 
 def read_foreign(name: str, data: bytes) -> list[ForeignRun] | None:
-    """The runs in a file of another tool; None if the format is not known.
+    """Return the runs in a file of another tool; None if the format is not known.
 
     Raises CassetteError, with the line, for what is damaged. A last line of JSON Lines that was
     never written to its end is left out.
@@ -98,7 +98,9 @@ class _JsonObject:
         return cls(name, line, {key: raw[span.start : span.end] for key, span in spans.items()})
 
     def get(self, key: str, kind: type[_Value], default: _Value | None = None) -> _Value:
-        """The value of a member. Raises CassetteError without it, unless there is a default."""
+        """Return the value of a member. Raises CassetteError without it, unless there is a
+        default.
+        """
         value = decode(self.fields.get(key, b"null"))
         if value is None and default is not None:
             return default
@@ -109,13 +111,13 @@ class _JsonObject:
         return value
 
     def spelled(self, key: str) -> bytes:
-        """The raw JSON of a member. Raises CassetteError without it."""
+        """Return the raw JSON of a member. Raises CassetteError without it."""
         if key not in self.fields:
             raise self.bad(f"`{key}` is missing")
         return self.fields[key]
 
     def number(self, key: str) -> float:
-        """A number of seconds or milliseconds."""
+        """Return a number of seconds or milliseconds."""
         value = decode(self.fields.get(key, b"null"))
         if not isinstance(value, int | float) or not 0 <= value < _MAX_TIME:
             raise self.bad(f"`{key}` is not a time")
@@ -146,7 +148,7 @@ def _cut_to_microseconds(time: str) -> str:
 
 
 def _json_objects(name: str, lines: Sequence[bytes]) -> Iterator[_JsonObject]:
-    """The objects of JSON Lines."""
+    """Yield the objects of JSON Lines."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -197,8 +199,8 @@ def _read_mcp_rec(entries: list[_JsonObject]) -> list[ForeignRun]:
 
 
 def _begins(request: Request, ids: set[bytes], *, opened: bool) -> bool:
-    """Whether a request begins another run: a second handshake, or `server/discover` with an id
-    that is in use already.
+    """Return whether a request begins another run: a second handshake, or `server/discover` with an
+    id that is in use already.
     """
     if request.method == "initialize":
         return opened
@@ -206,8 +208,8 @@ def _begins(request: Request, ids: set[bytes], *, opened: bool) -> bool:
 
 
 def _read_mcpsnoop(entries: list[_JsonObject]) -> list[ForeignRun]:
-    """An envelope a line, with its session, number and time; `raw` is a message, `text` is what is
-    none. It counts what it dropped, and says where it cut.
+    """Return an envelope a line, with its session, number and time; `raw` is a message, `text` is
+    what is none. It counts what it dropped, and says where it cut.
     """
     runs: dict[str, ForeignRun] = {}
     numbers: dict[str, list[int]] = {}
@@ -258,14 +260,14 @@ def _add_envelope(run: ForeignRun, entry: _JsonObject, at: int) -> None:
 
 
 def _argv(command: object) -> list[str] | None:
-    """A command line; None if it is not a list of words."""
+    """Return a command line; None if it is not a list of words."""
     words = command if isinstance(command, list) else []
     return [word for word in words if isinstance(word, str)] or None
 
 
 def _read_npm_cassette(entries: list[_JsonObject]) -> list[ForeignRun]:
-    """A header with the version, then `frame`, `raw` and `chunks` (an event stream, written when it
-    ended). Kinds of lines that it does not know are to be skipped, says its format.
+    """Return a header with the version, then `frame`, `raw` and `chunks` (an event stream, written
+    when it ended). Kinds of lines that it does not know are to be skipped, says its format.
     """
     header = entries[0]
     if header.get("cassetteVersion", int) > 2:
@@ -308,8 +310,8 @@ def _items(entry: _JsonObject, key: str) -> Iterator[_JsonObject]:
 
 
 def _read_mcp_cassette(name: str, data: bytes) -> ForeignRun:
-    """One document with a list of messages; those that were no JSON objects have their text in
-    `payload`. Its time is that of the end, when the file was written.
+    """Return one document with a list of messages; those that were no JSON objects have their text
+    in `payload`. Its time is that of the end, when the file was written.
     """
     top = _JsonObject.of(name, 1, data)
     assert top is not None, "because its members were looked at"

@@ -45,7 +45,7 @@ class ForeignImport:
 
 
 def imported(runs: Sequence[ForeignRun], *, redact: bool = True) -> ForeignImport:
-    """The runs as takes of one cassette."""
+    """Return the runs as takes of one cassette."""
     takes = [_convert_run(run, Redactor() if redact else None) for run in runs]
     contents = [event.content for run in runs for event in run.events]
     return ForeignImport(
@@ -130,7 +130,7 @@ def _encode_event(
 
 
 def _compact_json(raw: bytes) -> bytes:
-    """JSON without white space; anything else on one line."""
+    """Return JSON without white space; anything else on one line."""
     try:
         return msgspec.json.format(raw, indent=-1)
     except UNREADABLE:

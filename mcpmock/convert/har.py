@@ -60,7 +60,7 @@ class Har:
 
 
 def har(cassette: Cassette) -> Har:
-    """All takes in one log."""
+    """Return all takes in one log."""
     entries: list[HarEntry] = []
     made_up = left_out = place = 0
     for number, group in groupby(timeline(cassette), key=lambda row: row.take):
@@ -80,7 +80,9 @@ def har(cassette: Cassette) -> Har:
 
 
 def http_entries(header: Header, rows: Sequence[Row]) -> Iterator[HarEntry]:
-    """An entry for each exchange of a take, in the order they began; `rows` are all of the take."""
+    """Yield an entry for each exchange of a take, in the order they began; `rows` are all of the
+    take.
+    """
     found: dict[int, _HarExchange] = {}
     for row in rows:
         if row.event.x is not None:
@@ -162,8 +164,8 @@ def _encode_sse_event(meta: m.SseMeta | None, data: bytes) -> bytes:
 
 
 def stdio_entries(header: Header, rows: Sequence[Row], first: int) -> Iterator[HarEntry]:
-    """An entry for unsolicited server notifications, then one for each request and each client
-    notification of a take, in order. `first` is the index of the first row of the take.
+    """Yield an entry for unsolicited server notifications, then one for each request and each
+    client notification of a take, in order. `first` is the index of the first row of the take.
     """
     messages = [_StdioMessage(row, raw) for row, raw in zip(rows, raws(rows), strict=True)]
     during: dict[int, list[_StdioMessage]] = {}
@@ -247,8 +249,8 @@ def _build_entry(
     rows: Sequence[Row],
     more: HarEntry | None = None,
 ) -> HarEntry:
-    """An entry; `times` are four moments in microseconds. `time` is the sum of the timings, as the
-    format demands, and none of these is negative.
+    """Return an entry; `times` are four moments in microseconds. `time` is the sum of the timings,
+    as the format demands, and none of these is negative.
     """
     moments = list(times)
     for place in range(1, len(moments)):
@@ -319,7 +321,7 @@ def _build_response(head: m.HttpResponse, version: str, body: bytes, mime_type: 
 
 
 def _server_url(header: Header, head: m.HttpRequest) -> str:
-    """The URL at the recorded server: the request of the client went to the recorder."""
+    """Return the URL at the recorded server: the request of the client went to the recorder."""
     if "://" in head.target.partition("?")[0]:
         return head.target
     server = header.target if isinstance(header.target, str) else ""
@@ -337,7 +339,9 @@ def _encode_body(body: bytes, encoding: str) -> dict[str, str]:
 
 
 def cookies(headers: Headers, name: str) -> list[dict[str, str]]:
-    """The cookies in all fields of this name (`cookie`, `set-cookie`), without their attributes."""
+    """Return the cookies in all fields of this name (`cookie`, `set-cookie`), without their
+    attributes.
+    """
     values = [value for field, value in headers if field.lower() == name]
     found = [
         part.strip().partition("=")
@@ -348,13 +352,15 @@ def cookies(headers: Headers, name: str) -> list[dict[str, str]]:
 
 
 def query(url: str) -> list[dict[str, str]]:
-    """The parameters behind the `?` of a URL."""
+    """Return the parameters behind the `?` of a URL."""
     text = url.partition("#")[0].partition("?")[2]
     return [{"name": name, "value": v} for name, v in parse_qsl(text, keep_blank_values=True)]
 
 
 def started(began: str | None, t: int) -> str:
-    """The time `t` microseconds after the start of a take; without a start time, after 1970."""
+    """Return the time `t` microseconds after the start of a take; without a start time, after
+    1970.
+    """
     try:
         moment = datetime.fromisoformat(began or "").astimezone(UTC)
     except (ValueError, OverflowError):

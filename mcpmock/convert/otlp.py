@@ -60,7 +60,7 @@ class _Message(NamedTuple):
 
 
 @attrs.define
-class _Session:
+class _SessionTrace:
     """What the spans of a session have in common."""
 
     trace: str
@@ -85,11 +85,11 @@ class _Session:
 
 
 def traces(cassette: Cassette) -> Traces:
-    """The requests of all takes."""
+    """Return the requests of all takes."""
     rows = timeline(cassette)
     messages = [_Message(row, raw) for row, raw in zip(rows, raws(rows), strict=True)]
     related: dict[int, list[_Message]] = {}
-    sessions: dict[tuple[int, int], _Session] = {}
+    sessions: dict[tuple[int, int], _SessionTrace] = {}
     for one in messages:
         if one.row.call is not None and one.row.kind != "request":
             related.setdefault(one.row.call, []).append(one)
@@ -121,12 +121,12 @@ def traces(cassette: Cassette) -> Traces:
 
 
 def _session_of(
-    row: Row, cassette: Cassette, sessions: dict[tuple[int, int], _Session]
-) -> _Session:
+    row: Row, cassette: Cassette, sessions: dict[tuple[int, int], _SessionTrace]
+) -> _SessionTrace:
     key = row.take, row.event.s
     if key not in sessions:
         header = cassette.takes[row.take - 1].header
-        sessions[key] = _Session(_digest(msgspec.json.encode(header), *key)[:32])
+        sessions[key] = _SessionTrace(_digest(msgspec.json.encode(header), *key)[:32])
     return sessions[key]
 
 
@@ -162,7 +162,7 @@ class _TakeTransport:
             self.attributes += [_attribute("server.port", port)] if port else []
 
     def learn(self, row: Row) -> None:
-        """Remembers the MCP session that an exchange names in its head."""
+        """Remember the MCP session that an exchange names in its head."""
         fact = row.event.frame.fact if row.kind == "http" and row.event.frame else None
         if isinstance(fact, HttpRequest) and row.event.x is not None:
             session_id = fact.header("mcp-session-id")
@@ -173,14 +173,14 @@ class _TakeTransport:
         return None if row.event.x is None else self._session_ids.get(row.event.x)
 
     def time(self, row: Row) -> str:
-        """When it was sent, as OTLP writes it: nanoseconds since 1970, in quotes."""
+        """Return when it was sent, as OTLP writes it: nanoseconds since 1970, in quotes."""
         return str(max(self.start + 1000 * row.event.t, 0))
 
 
 def _span(
     asked: _Message, related: Sequence[_Message], transport: _TakeTransport, version: str | None
 ) -> OtlpObject:
-    """The members of a span besides its ids."""
+    """Return the members of a span besides its ids."""
     row, raw, method = asked.row, asked.raw, asked.row.method or ""
     answer = next((one for one in related if one.row.kind in ("response", "error")), None)
     prompt = text_member(raw, "params", "name") if method == "prompts/get" else None
@@ -225,7 +225,7 @@ def _span(
 
 
 def _error(row: Row, answer: _Message | None) -> tuple[str | None, str | None]:
-    """The class of error that a request ended with, and its message; None for none."""
+    """Return the class of error that a request ended with, and its message; None for none."""
     if answer is None or "cancelled" in row.notes:
         return ("cancelled" if "cancelled" in row.notes else "no_answer"), None
     if answer.row.kind != "error":
@@ -237,7 +237,7 @@ def _error(row: Row, answer: _Message | None) -> tuple[str | None, str | None]:
 
 
 def _lines(spans: list[tuple[str, OtlpObject]]) -> Iterator[bytes]:
-    """An object on a line, of some spans of one side."""
+    """Yield an object on a line, of some spans of one side."""
     scope = {"name": "mcpmock", "version": VERSION}
     by_side: dict[str, list[OtlpObject]] = {}
     for name, span in spans:
@@ -268,7 +268,7 @@ def _digest(*parts: object) -> str:
 
 
 def _nanoseconds(recorded_at: str | None) -> int:
-    """Since 1970; 0 for a take that does not say when it began."""
+    """Return nanoseconds since 1970; 0 for a take that does not say when it began."""
     try:
         since = datetime.fromisoformat(recorded_at or "").astimezone(UTC) - _EPOCH
     except (ValueError, OverflowError):

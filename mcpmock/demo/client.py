@@ -106,7 +106,7 @@ class DemoClient:
             raise ServerGone from error
 
     def _read(self) -> None:
-        """One message of the server: print it, and answer a question."""
+        """Read one message of the server: print it, and answer a question."""
         assert self._process.stdout is not None
         line = self._process.stdout.readline()
         if not line:
@@ -168,7 +168,7 @@ def tour(client: DemoClient) -> None:
 
 
 def short_tour(client: DemoClient) -> None:
-    """Ten requests with the handshake, one after the other: what the manual explores."""
+    """Send ten requests with the handshake, one after the other: what the manual explores."""
     client.call("tools/list")
     client.call_tool("countdown", token="three", steps=3, pause=0.02)
     client.call_tool("countdown", token="two", steps=2, pause=0.02)

@@ -63,7 +63,7 @@ async def serve_http(
     front: HttpFront,
     stop: trio.Event | None = None,
 ) -> int:
-    """Serves clients until a stop signal, or `stop`; `bug` makes a stage in front of each session.
+    """Serve clients until a stop signal, or `stop`; `bug` makes a stage in front of each session.
     Gives the exit status. Raises CannotListen.
     """
     async with trio.open_nursery() as nursery:
@@ -80,7 +80,9 @@ async def serve_http(
 
 
 def front_at(address: str) -> HttpFront:
-    """A listener at this address, which prints its URL. Raises McpMockError for what is none."""
+    """Return a listener at this address, which prints its URL. Raises McpMockError for what is
+    none.
+    """
     host, port = parse_listen(address)
 
     def announce(url: str, _token: str | None) -> None:

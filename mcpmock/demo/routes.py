@@ -55,8 +55,8 @@ STUB = Stub(
 
 
 def _tool(function: Callable[..., Any], output: dict[str, str] | None = None) -> None:
-    """A tool of this name: its parameters are the arguments, its docstring is the description. Bad
-    arguments are a result, so that the model sees them and can correct them.
+    """Add a tool of this name: its parameters are the arguments, its docstring is the description.
+    Bad arguments are a result, so that the model sees them and can correct them.
     """
     name, hints = function.__name__, get_type_hints(function, include_extras=True)
     fields = [
@@ -173,7 +173,7 @@ def crash(_: StubCall, code: Annotated[int, Meta(ge=0, le=255)] = 1) -> None:
 
 
 def _structured(text: str, value: dict[str, Any]) -> dict[str, Any]:
-    """The complete result of a tool, the same in all revisions."""
+    """Return the complete result of a tool, the same in all revisions."""
     return {"content": [{"type": "text", "text": text}], "structuredContent": value}
 
 
@@ -210,7 +210,7 @@ def greet(call: StubCall) -> Any:
 
 
 def _prompt(text: str) -> dict[str, Any]:
-    """The result of a prompt, without its description."""
+    """Return the result of a prompt, without its description."""
     return {"messages": [{"role": "user", "content": {"type": "text", "text": text}}]}
 
 
@@ -221,7 +221,7 @@ STUB.prompt("haiku", description="Ask for a haiku about recordings.").reply(
 
 @STUB.method("completion/complete").run
 def complete(call: StubCall) -> Any:
-    """The values that begin with the text typed so far."""
+    """Return the values that begin with the text typed so far."""
     ref, argument = call.params.get("ref"), call.params.get("argument")
     if not isinstance(ref, dict) or not isinstance(argument, dict):
         raise StubError(INVALID_PARAMS, "params.ref and params.argument must be objects")

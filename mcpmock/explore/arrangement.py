@@ -39,9 +39,9 @@ class Arrangement:
 
 
 def arrange(cassette: Cassette, plan: Plan, *, probe: bytes | None = None) -> Arrangement:
-    """The session that `plan.schedule` names, as bare messages in its order. Cancels of calls that
-    were recorded become events. `probe` is a request that is sent at the end, and directly behind a
-    cancel, where nothing waits for its answer.
+    """Return the session that `plan.schedule` names, as bare messages in its order. Cancels of
+    calls that were recorded become events. `probe` is a request that is sent at the end, and
+    directly behind a cancel, where nothing waits for its answer.
     """
     order = plan.schedule or EventOrder()
     take = bare_take(cassette.takes[order.take - 1], one_session=False)
@@ -62,7 +62,7 @@ def arrange(cassette: Cassette, plan: Plan, *, probe: bytes | None = None) -> Ar
 
 
 def _cancelled_by(fault: Fault, requests: Sequence[RecordedRequest]) -> RecordedRequest | None:
-    """The recorded request that the fault cancels by its id."""
+    """Return the recorded request that the fault cancels by its id."""
     if not isinstance(fault, Cancel) or fault.target not in ("call", "twice"):
         return None
     if fault.match.id is None:
@@ -73,8 +73,8 @@ def _cancelled_by(fault: Fault, requests: Sequence[RecordedRequest]) -> Recorded
 def _with_cancel(
     events: Sequence[Event], request: RecordedRequest, fault: Cancel, behind_it: bytes | None
 ) -> list[Event]:
-    """The events with the cancel behind the i-th message or question of the request, and without
-    what would have followed in it; `behind_it` is a request that follows the cancel.
+    """Return the events with the cancel behind the i-th message or question of the request, and
+    without what would have followed in it; `behind_it` is a request that follows the cancel.
     """
     counted = "question" if fault.behind == "question" else "progress"
     behind, seen = request.n, 0
@@ -106,8 +106,8 @@ def _with_cancel(
 
 
 def _with_probe(events: Sequence[Event], probe: bytes, owed: bytes | None) -> list[Event]:
-    """The events with one more request behind the last message. Its answer is awaited, and so is
-    that of the request with the id `owed`, before it.
+    """Return the events with one more request behind the last message. Its answer is awaited, and
+    so is that of the request with the id `owed`, before it.
     """
     last = max((i for i, e in enumerate(events) if e.end is msgspec.UNSET), default=-1)
     t, s = (events[last].t, events[last].s) if events else (0, 1)

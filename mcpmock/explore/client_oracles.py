@@ -92,7 +92,7 @@ class ClientBaseline:
 
 
 def race_key(change: VariantChange) -> RaceKey | None:
-    """Which request a change races for; None for another change."""
+    """Return which request a change races for; None for another change."""
     fault = change.fault
     if not isinstance(fault, CancelRace):
         return None
@@ -101,8 +101,8 @@ def race_key(change: VariantChange) -> RaceKey | None:
 
 
 def reference_race(variant: Variant, change: VariantChange) -> Variant:
-    """The plainest race for the same request: the server gives nothing, the client cancels, and
-    that is all.
+    """Return the plainest race for the same request: the server gives nothing, the client cancels,
+    and that is all.
     """
     assert isinstance(change.fault, CancelRace)
     plain = attrs.evolve(change.fault, cell=None, i=0, j=0, reaction="silent")
@@ -116,7 +116,9 @@ def judge_client(
     *,
     judges_status: bool = False,
 ) -> list[Broken]:
-    """The oracles that do not hold, the worst first. Without a baseline the run is one itself."""
+    """Return the oracles that do not hold, the worst first. Without a baseline the run is one
+    itself.
+    """
     found = [*_ends(run, baseline, variant, judges_status=judges_status)]
     known = frozenset[str]() if baseline is None else baseline.rules
     found += [
@@ -149,7 +151,9 @@ def _ends(
 
 
 def _hang(run: ClientRun, place: str) -> Broken:
-    """A client that waits for an answer that it never gets may have a timeout that is longer."""
+    """Return a client that waits for an answer that it never gets may have a timeout that is
+    longer.
+    """
     waits = (one for one in requests_of(run.cassette.takes[0].events) if not one.answered)
     if any(not one.cancelled for one in waits):
         text = "the client waits for an answer that never comes, longer than --timeout"

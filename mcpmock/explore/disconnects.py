@@ -75,7 +75,7 @@ class Disconnects(Stage):
                 self._streams[frame.exchange] = _Stream(message.id, left)
 
     def _hear_server(self, x: int, stream: _Stream, frame: m.Frame) -> bool:
-        """Whether the connection is lost here."""
+        """Return whether the connection is lost here."""
         match frame.fact:
             case m.HttpResponse() as head:
                 stream.streams = head.status == 200 and head.media_type == EVENT_STREAM

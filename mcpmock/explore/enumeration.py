@@ -58,7 +58,7 @@ class Space:
     )
 
     def variants(self) -> Iterator[Variant]:
-        """Steps 1 to 3, each change alone."""
+        """Yield the variants of steps 1 to 3, each change alone."""
         cells = [self.variant("cells", one) for one in self._cells()] if self.cancels else []
         orders = [self.variant("orders", one) for one in self._orders()]
         resumes = [self.variant("resumes", one) for one in self._resumes()]
@@ -69,7 +69,7 @@ class Space:
             yield self.variant("faults", change)
 
     def pairs(self, singles: Sequence[Variant], seed: int) -> Iterator[Variant]:
-        """Pairs of changes, without an end; none where there are fewer than two."""
+        """Pair of changes, without an end; none where there are fewer than two."""
         changes = [one.changes[0] for one in singles if not one.ends]
         random, seen = Random(seed), set[tuple[int, int]]()
         most = len(changes) * (len(changes) - 1) // 2
@@ -121,7 +121,7 @@ class Space:
             yield self._cancel(request, "cancel_during_question", at, i=number, behind="question")
 
     def _cancel(self, request: RecordedRequest, kind: str, at: str, **knobs: Any) -> VariantChange:
-        """A cancel of the call at this place."""
+        """Return a cancel of the call at this place."""
         match = Match(method=request.method, id=request.json_id)
         text = f"{request.shown} cancelled {at}"
         return _change_at(request, kind, at, text, fault=Cancel(match=match, **knobs))
@@ -159,7 +159,7 @@ class Space:
                 )
 
     def _nth(self, request: RecordedRequest) -> int:
-        """Its number among the requests of its method: a live client may use other ids."""
+        """Return its number among the requests of its method: a live client may use other ids."""
         alike = [one for one in self.requests if one.method == request.method]
         return alike.index(request) + 1
 
@@ -175,7 +175,7 @@ class Space:
                     yield change
 
     def _odd_cancels(self) -> Iterator[VariantChange]:
-        """Cancels of something unusual, for the calls of tools."""
+        """Cancel of something unusual, for the calls of tools."""
         for request in self._chosen():
             if not _is_call(request) or not request.answered:
                 continue
@@ -191,7 +191,7 @@ class Space:
                 )
 
     def _targets(self, way: m.Direction) -> Iterator[_Target]:
-        """The messages that go this way."""
+        """Yield the messages that go this way."""
         by_n = {n: request for request in self.requests for n in request.events}
         seen: dict[tuple[str, On], int] = {}
         asked: dict[bytes, str] = {}
@@ -256,8 +256,9 @@ class Space:
         yield from self._overlaps() if self.side == "server" else self._answer_orders()
 
     def _overlaps(self) -> Iterator[VariantChange]:
-        """The next request is sent before an earlier message of the server: what was recorded one
-        after the other overlaps, as it does with a client that makes several calls at once.
+        """Yield the variants in which the next request is sent before an earlier message of the
+        server: what was recorded one after the other overlaps, as it does with a client that makes
+        several calls at once.
         """
         for first, second in pairwise(self.requests):
             if not self._may_overlap(first, second):
@@ -288,9 +289,9 @@ class Space:
     # Lost connections.
 
     def _resumes(self) -> Iterator[VariantChange]:
-        """The connection that carries a call is lost behind each event of its stream but the last;
-        in front of all of them too, where the server begins the stream with an event that has only
-        an id. A revision with a handshake is one that can resume.
+        """Yield the connection that carries a call is lost behind each event of its stream but the
+        last; in front of all of them too, where the server begins the stream with an event that has
+        only an id. A revision with a handshake is one that can resume.
         """
         if not self.resumes or all(one.method != "initialize" for one in self.requests):
             return
@@ -309,7 +310,7 @@ class Space:
                 )
 
     def _answer_orders(self) -> Iterator[VariantChange]:
-        """The answers of calls that overlapped, in the other order."""
+        """Yield the answers of calls that overlapped, in the other order."""
         answered = [one for one in self.requests if one.answered]
         for first in answered:
             for second in answered:
@@ -337,8 +338,8 @@ class _Target:
 
 
 def _clash(one: VariantChange, other: VariantChange) -> bool:
-    """Whether one cuts a message in pieces that the other one changes, holds or adds to: what came
-    out would be no message.
+    """Return whether one cuts a message in pieces that the other one changes, holds or adds to:
+    what came out would be no message.
     """
     return "slicer" in (one.kind, other.kind) and one.request == other.request
 
@@ -346,7 +347,7 @@ def _clash(one: VariantChange, other: VariantChange) -> bool:
 def _change_at(
     request: RecordedRequest, kind: str, at: str, text: str, **values: Any
 ) -> VariantChange:
-    """A change that is about one request."""
+    """Return a change that is about one request."""
     return VariantChange(
         kind=kind,
         at=at,
@@ -359,7 +360,7 @@ def _change_at(
 
 
 def _never_cancelled(request: RecordedRequest) -> str | None:
-    """Why a request is not cancelled; None for one that is."""
+    """Return why a request is not cancelled; None for one that is."""
     if request.method == "initialize":  # basic/utilities/cancellation
         return "the specification: The initialize request MUST NOT be cancelled"
     if not request.answered:
@@ -372,7 +373,7 @@ def _is_call(request: RecordedRequest) -> bool:
 
 
 def _in_turn(*steps: Sequence[Variant]) -> list[Variant]:
-    """All of them, each list spread evenly over the whole."""
+    """Return all of them, each list spread evenly over the whole."""
     spread = [
         (place / len(step), number, place)
         for number, step in enumerate(steps)
@@ -382,7 +383,7 @@ def _in_turn(*steps: Sequence[Variant]) -> list[Variant]:
 
 
 def _ends_of(count: int) -> Iterable[int]:
-    """All places, or of many the first three and the last three."""
+    """Return all places, or of many the first three and the last three."""
     if count <= MAX_GRID_MESSAGES:
         return range(count)
     return (0, 1, 2, count - 3, count - 2, count - 1)

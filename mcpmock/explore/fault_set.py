@@ -92,7 +92,7 @@ _GROUPS = ("wire", "messages", "http", "mcp")
 
 
 def chosen_kinds(words: str, side: Side) -> list[TriedKind]:
-    """The kinds that `--faults` names: `all`, `none`, groups and kinds, with commas. Raises
+    """Return the kinds that `--faults` names: `all`, `none`, groups and kinds, with commas. Raises
     McpMockError for an unknown word.
     """
     tried = TOWARD_SERVER if side == "server" else TOWARD_CLIENT

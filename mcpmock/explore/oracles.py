@@ -163,7 +163,9 @@ class Baseline:
 
 
 def judge(run: ServerRun, baseline: Baseline | None, variant: Variant) -> list[Broken]:
-    """The oracles that do not hold, the worst first. Without a baseline the run is one itself."""
+    """Return the oracles that do not hold, the worst first. Without a baseline the run is one
+    itself.
+    """
     seen = _seen_in(run)
     found = [*_ends(run, baseline, variant), *_unanswered(run, seen, variant)]
     if baseline is not None:
@@ -179,7 +181,7 @@ def judge(run: ServerRun, baseline: Baseline | None, variant: Variant) -> list[B
 
 
 def broken_rules(run: ServerRun) -> list[Broken]:
-    """The rules that the server breaks in a run."""
+    """Return the rules that the server breaks in a run."""
     return [
         Broken(f"rule:{one.name}", one.place, one.text, cites=one.cites)
         for one in violations_of(run.cassette, "s2c")
@@ -196,7 +198,7 @@ def reaction_of(run: ServerRun, id_: bytes) -> str:
 
 
 def was_cancelled(run: ServerRun, id_: bytes) -> bool:
-    """Whether the cancel of a request reached the server before its answer had come."""
+    """Return whether the cancel of a request reached the server before its answer had come."""
     return id_ in _seen_in(run).cancelled
 
 
@@ -276,7 +278,7 @@ def _without_token(params: bytes) -> bytes:
 
 
 def _ended_early(events: Iterable[Event]) -> bool:
-    """Whether the server ended before its client did."""
+    """Return whether the server ended before its client did."""
     for event in events:
         fact = None if event.frame is None else event.frame.fact
         if isinstance(fact, m.StreamEnd) and event.d == "c2s":
@@ -287,7 +289,7 @@ def _ended_early(events: Iterable[Event]) -> bool:
 
 
 def _exit_codes(events: Iterable[Event]) -> Iterator[int | None]:
-    """The exit status of the server; below 0 for a signal."""
+    """Yield the exit status of the server; below 0 for a signal."""
     for event in events:
         fact = None if event.frame is None else event.frame.fact
         if isinstance(fact, m.ProcessExit):
@@ -306,7 +308,7 @@ def _end_seconds(events: Iterable[Event]) -> float:
 
 
 def _exceptions(events: Iterable[Event]) -> bytes:
-    """The last line of an exception on standard error, if there is one."""
+    """Return the last line of an exception on standard error, if there is one."""
     text = b"".join(
         event.frame.raw
         for event in events
@@ -316,7 +318,7 @@ def _exceptions(events: Iterable[Event]) -> bytes:
 
 
 def exception_in(text: bytes) -> bytes:
-    """The last line of an exception in a program's standard error, if there is one."""
+    """Return the last line of an exception in a program's standard error, if there is one."""
     if not any(word in text for word in _EXCEPTIONS):
         return b""
     found = _EXCEPTION_LINE.findall(text)
@@ -374,7 +376,7 @@ class BrokenRule:
 
 
 def violations_of(cassette: Cassette, side: Literal["c2s", "s2c"]) -> Iterator[BrokenRule]:
-    """The rules that this side broke."""
+    """Yield the rules that this side broke."""
     events = cassette.takes[0].events
     asked = Counter(
         (event.d, what)
@@ -397,7 +399,9 @@ def violations_of(cassette: Cassette, side: Literal["c2s", "s2c"]) -> Iterator[B
 
 
 def _answers_to(event: Event) -> Iterator[bytes]:
-    """The id, or the progress token, of the requests that the messages in an event are for."""
+    """Yield the id, or the progress token, of the requests that the messages in an event are
+    for.
+    """
     for _, message in messages_of_events([event]):
         if isinstance(message, m.Response) and message.id is not None:
             yield message.id
@@ -426,7 +430,9 @@ def _late(run: ServerRun, seen: _Seen) -> Iterator[Broken]:
 
 
 def _crossed(seen: _Seen, baseline: Baseline) -> Iterator[Broken]:
-    """An answer, or progress, that another request of the same time gets in the recorded order."""
+    """Yield an answer, or progress, that another request of the same time gets in the recorded
+    order.
+    """
     for id_, raw in seen.answers.items():
         usual = baseline.answers.get(id_)
         if usual is None or usual == raw:
@@ -448,7 +454,7 @@ def _crossing(what: str, seen: _Seen, id_: bytes, other: bytes) -> Broken:
 
 
 def _open_with(seen: _Seen, id_: bytes) -> list[bytes]:
-    """The requests that were open at the same time."""
+    """Return the requests that were open at the same time."""
     begin, end = seen.open_at[id_]
     return [
         other
@@ -458,7 +464,9 @@ def _open_with(seen: _Seen, id_: bytes) -> list[bytes]:
 
 
 def _refused(run: ServerRun, seen: _Seen, variant: Variant, baseline: Baseline) -> Iterator[Broken]:
-    """A request that gets an HTTP error in place of an answer: the session is gone. Told once."""
+    """Yield a request that gets an HTTP error in place of an answer: the session is gone. Told
+    once.
+    """
     lost = [id_ for id_ in _newly_failed(seen, baseline) if _http_error(run, seen, id_)]
     for id_ in lost:
         if id_ in run.resumed:
@@ -472,7 +480,9 @@ def _refused(run: ServerRun, seen: _Seen, variant: Variant, baseline: Baseline) 
 
 
 def _newly_failed(seen: _Seen, baseline: Baseline) -> list[bytes]:
-    """The requests that get an error and get none in the recorded order, as they were sent."""
+    """Return the requests that get an error and get none in the recorded order, as they were
+    sent.
+    """
     return [id_ for id_ in seen.answers if id_ in seen.failed and _succeeds(id_, baseline)]
 
 
@@ -481,7 +491,7 @@ def _succeeds(id_: bytes, baseline: Baseline) -> bool:
 
 
 def _http_error(run: ServerRun, seen: _Seen, id_: bytes) -> str:
-    """The status that a request was refused with, if that is why it failed."""
+    """Return the status that a request was refused with, if that is why it failed."""
     said = m.decode(m.member(seen.answers[id_], "message") or b"null") if run.over_http else None
     found = _HTTP_STATUS.match(said) if isinstance(said, str) else None
     return "" if found is None else found[0]
@@ -492,7 +502,9 @@ def _shown(seen: _Seen, id_: bytes) -> str:
 
 
 def _wrong(run: ServerRun, seen: _Seen, baseline: Baseline) -> Iterator[Broken]:
-    """An error in place of a result. What a tool answers may depend on the calls before it."""
+    """Yield an error in place of a result. What a tool answers may depend on the calls before
+    it.
+    """
     for id_ in _newly_failed(seen, baseline):
         if _http_error(run, seen, id_):
             continue

@@ -77,7 +77,7 @@ class RecordedRequest:
 
 
 def requests_of(events: Iterable[Event]) -> list[RecordedRequest]:
-    """The client's requests, in the order they were sent. Batches are one message each."""
+    """Return the client's requests, in the order they were sent. Batches are one message each."""
     correlation, found = Correlation(), list[RecordedRequest]()
     questions: dict[int, RecordedRequest] = {}
     for event, message in messages_of_events(events):
@@ -113,7 +113,7 @@ def requests_of(events: Iterable[Event]) -> list[RecordedRequest]:
 
 
 def messages_of_events(events: Iterable[Event]) -> Iterable[tuple[Event, Message]]:
-    """The JSON-RPC messages in events, those of a batch one by one."""
+    """Yield the JSON-RPC messages in events, those of a batch one by one."""
     for event in events:
         frame = event.frame
         if frame is not None and frame.fact is None:
@@ -135,6 +135,6 @@ def word_of(message: Message) -> Word | None:
 
 
 def richest(sessions: Sequence[Sequence[Event]]) -> int:
-    """The index of the session with the most requests: the one that is explored."""
+    """Return the index of the session with the most requests: the one that is explored."""
     sizes = [sum(isinstance(m, Request) for _, m in messages_of_events(s)) for s in sessions]
     return sizes.index(max(sizes)) if sizes else 0

@@ -39,7 +39,7 @@ class JudgedRun:
         return "odd" if found else "ok"
 
     def cause(self, *, strict: bool = False) -> Broken | None:
-        """The worst oracle that does not hold, if the run failed."""
+        """Return the worst oracle that does not hold, if the run failed."""
         return self.broken[0] if self.verdict(strict=strict) == "broken" else None
 
 
@@ -57,7 +57,7 @@ class ExploredRow:
         return "unreached" if verdict == "ok" and not self.run.reached else verdict
 
     def value(self) -> dict[str, Any]:
-        """The row as a JSON object."""
+        """Return the row as a JSON object."""
         variant, run = self.run.variant, self.run
         first = variant.changes[0] if variant.changes else None
         what = _WORDS.get(variant.step, "pair")

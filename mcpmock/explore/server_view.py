@@ -28,8 +28,8 @@ class ServerView(Stage):
         return PASS
 
     def owes(self, id_: bytes) -> bool:
-        """Whether the server has this request, and neither answered it nor waits for an answer of
-        the client itself.
+        """Return whether the server has this request, and neither answered it nor waits for an
+        answer of the client itself.
         """
         open_ = self._calls.open_call(C2S, id_) is not None
         return open_ and not self._calls.open_calls(S2C)

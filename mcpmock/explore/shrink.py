@@ -24,9 +24,9 @@ _OPENING = ("initialize", "server/discover")
 def shrink(
     variant: Variant, events: Sequence[Event], requests: Sequence[RecordedRequest]
 ) -> Generator[Variant, bool, Variant]:
-    """Candidates; the caller sends True for one that fails in the same way. Returns the smallest
-    that did. `requests` may be dropped, all but the handshake and those that the changes need; none
-    where the other side is a program that makes them itself.
+    """Yield candidates; the caller sends True for one that fails in the same way. Returns the
+    smallest that did. `requests` may be dropped, all but the handshake and those that the changes
+    need; none where the other side is a program that makes them itself.
     """
     best, tried = variant, 0
     for change in variant.changes if len(variant.changes) > 1 else ():

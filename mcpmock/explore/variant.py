@@ -91,7 +91,7 @@ class Variant:
 
 
 def variant_of(plan: Plan) -> Variant:
-    """The variant that a plan describes."""
+    """Return the variant that a plan describes."""
     order = plan.schedule or EventOrder()
     moves = [VariantChange(kind="order", at=move, text=move, move=move) for move in order.order]
     lost = [

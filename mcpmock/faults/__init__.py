@@ -68,7 +68,7 @@ else:
 
 
 def load(path: Path | str | os.PathLike[str], *, seed: int | None = None) -> Plan:
-    """The plan in a TOML file; `seed` overrules the file's.
+    """Return the plan in a TOML file; `seed` overrules the file's.
 
     Raises PlanError with all mistakes, and CassetteError for a recording that a fault draws from.
 
@@ -82,8 +82,8 @@ def load(path: Path | str | os.PathLike[str], *, seed: int | None = None) -> Pla
 
 
 def parse(shorthand: str) -> Fault:
-    """A fault from what `--fault` takes: `KIND:KEY=VALUE,KEY=VALUE`. Raises PlanError with all
-    mistakes.
+    """Return a fault from what `--fault` takes: `KIND:KEY=VALUE,KEY=VALUE`. Raises PlanError with
+    all mistakes.
 
     >>> fault = mcpmock.faults.parse("latency:latency=250ms,tool=get_*")
     >>> fault == mcpmock.faults.Latency(latency="250ms", match={"tool": "get_*"})

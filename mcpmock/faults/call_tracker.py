@@ -30,11 +30,13 @@ class FaultCallTracker:
     _awaited: set[tuple[m.Direction, bytes]] = attrs.field(factory=set)
 
     def __bool__(self) -> bool:
-        """Whether a tracked request is unanswered."""
+        """Return whether a tracked request is unanswered."""
         return bool(self._awaited)
 
     def subject(self, unit: Unit) -> Subject:
-        """The subject of a unit. A request that a fault may match is tracked from here on."""
+        """Return the subject of a unit. A request that a fault may match is tracked from here
+        on.
+        """
         frame = unit.frames[-1]
         if isinstance(frame.fact, m.ExchangeEnd) and frame.exchange is not None:
             call = self._carrier(frame.exchange)
@@ -54,7 +56,7 @@ class FaultCallTracker:
         return subject
 
     def overhear(self, frames: Sequence[m.Frame]) -> None:
-        """Follows the handshake in frames that no fault looks at: a fault that is added later may
+        """Follow the handshake in frames that no fault looks at: a fault that is added later may
         match by `phase` or `era`.
         """
         for frame in frames:
@@ -91,11 +93,11 @@ class FaultCallTracker:
         return Subject(frame, message, note.method, call, self._stream_call(frame))
 
     def _stream_call(self, frame: m.Frame) -> PendingCall | None:
-        """The call on whose HTTP response a server message came."""
+        """Return the call on whose HTTP response a server message came."""
         return self._carrier(frame.exchange) if frame.direction is m.S2C else None
 
     def _carrier(self, exchange: int | None) -> PendingCall | None:
-        """The call that an exchange carried; of a batch, the last one."""
+        """Return the call that an exchange carried; of a batch, the last one."""
         posted = self._calls.posted(exchange)
         return posted[-1] if posted else None
 

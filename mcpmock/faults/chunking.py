@@ -18,8 +18,8 @@ from .fault import Act, MatchedMessage
 
 
 def wire_bytes(matched: MatchedMessage) -> bytes:
-    """The bytes of a message with what frames it, as far as it goes its own way: a line, a body in
-    JSON, or an event (behind events without data that came with it).
+    """Return the bytes of a message with what frames it, as far as it goes its own way: a line, a
+    body in JSON, or an event (behind events without data that came with it).
     """
     frame = matched.frame
     if frame.exchange is None:
@@ -31,7 +31,9 @@ def wire_bytes(matched: MatchedMessage) -> bytes:
 
 
 def cut_message(matched: MatchedMessage, cuts: Iterable[int]) -> list[list[m.Frame]]:
-    """The message cut at these places, in increasing order; the first piece has the heads."""
+    """Return the message cut at these places, in increasing order; the first piece has the
+    heads.
+    """
     data, places = wire_bytes(matched), [0, *cuts]
     ends = [*places[1:], len(data)]
     sliced = [
@@ -44,8 +46,8 @@ def cut_message(matched: MatchedMessage, cuts: Iterable[int]) -> list[list[m.Fra
 def break_off_stream(
     matched: MatchedMessage, data: bytes, *, how: str = "closed", after: float = 0.0
 ) -> Iterable[Act]:
-    """These bytes in place of the message, and then the end of the stream: of both its directions,
-    where it is the request of an exchange that breaks off.
+    """Yield these bytes in place of the message, and then the end of the stream: of both its
+    directions, where it is the request of an exchange that breaks off.
     """
     number = matched.exchange
     if number is not None and matched.direction is m.C2S:
@@ -59,13 +61,13 @@ def break_off_stream(
 
 
 def has_chunks(matched: MatchedMessage) -> bool:
-    """Whether the message comes in one."""
+    """Return whether the message comes in one."""
     return matched.exchange is not None and matched.direction is m.S2C
 
 
 def cut_in_chunk(matched: MatchedMessage) -> Iterable[Act]:
-    """The beginning of the chunk that was to carry the message, up to the middle of its length; and
-    the end of the connection.
+    """Yield the beginning of the chunk that was to carry the message, up to the middle of its
+    length; and the end of the connection.
     """
     size = b"%x" % len(wire_bytes(matched))
     piece = m.Frame(
@@ -76,7 +78,7 @@ def cut_in_chunk(matched: MatchedMessage) -> Iterable[Act]:
 
 
 def close_stream(matched: MatchedMessage, how: str, after: float = 0.0) -> Iterable[Act]:
-    """The end of what carries the message: of the exchange, or of the session."""
+    """Yield the end of what carries the message: of the exchange, or of the session."""
     if matched.exchange is not None:
         yield Send([m.Frame(m.S2C, fact=m.ExchangeEnd(how), exchange=matched.exchange)], after)
         return
@@ -87,8 +89,8 @@ def close_stream(matched: MatchedMessage, how: str, after: float = 0.0) -> Itera
 def end_server(
     code: int, signal: int | None, stderr: str | None, *, transport: str = "stdio"
 ) -> Iterable[Act]:
-    """The server process ends: over HTTP all that is open in the session ends, and the session is
-    unknown afterwards.
+    """End the server's process: over HTTP all that is open in the session ends, and the
+    session is unknown afterwards.
     """
     if stderr is not None:
         yield Send([m.Frame(m.S2C, stderr.encode() + b"\n", b"", m.Stderr())])
@@ -101,7 +103,7 @@ def end_server(
 
 
 def with_events(matched: MatchedMessage, metas: Sequence[m.SseMeta]) -> list[m.Frame]:
-    """The message behind events that have no data, on an event stream."""
+    """Return the message behind events that have no data, on an event stream."""
     unit = matched.followed_by()
     heads = [frame for frame in unit[:-1] if isinstance(frame.fact, m.HttpResponse)]
     # Only an empty event tells an event without data from the meta of the message behind it.

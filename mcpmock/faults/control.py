@@ -29,7 +29,7 @@ _NO_FAULT = (
 
 
 def plan_of(faults: Faults | None, seed: int | None = None) -> Plan:
-    """All that is given as one plan; `seed` overrides theirs, of which the last one counts.
+    """Return all that is given as one plan; `seed` overrides theirs, of which the last one counts.
 
     Raises PlanError with all mistakes of what is wrong, and CassetteError for a recording that a
     fault draws from.
@@ -44,7 +44,7 @@ def plan_of(faults: Faults | None, seed: int | None = None) -> Plan:
 
 
 def run_of(faults: Faults | None, seed: int | None = None) -> FaultRun:
-    """A run of the faults of `plan_of`. Raises as that does."""
+    """Return a run of the faults of `plan_of`. Raises as that does."""
     return FaultRun.of(plan_of(faults, seed))
 
 
@@ -55,7 +55,7 @@ def check_seed(seed: object) -> None:
 
 
 def is_file(given: Given) -> TypeGuard[str | os.PathLike[str]]:
-    """Whether this names a file with a plan."""
+    """Return whether this names a file with a plan."""
     return isinstance(given, os.PathLike) or (isinstance(given, str) and given.endswith(".toml"))
 
 
@@ -118,7 +118,8 @@ class FaultControl:
         return [armed.fault for armed in self._run.armed]
 
     def ever(self) -> list[Fault]:
-        """All faults, including those that were removed, in the order in which they were added.
+        """Return all faults, including those that were removed, in the order in which they were
+        added.
 
         >>> with mcpmock.serve("weather.jsonl", faults="drop") as server:
         ...     server.faults.clear()
@@ -164,7 +165,7 @@ class FaultControl:
             self._run.clear()
 
     def fired(self, name: str | None = None) -> int:
-        """How often the faults of this name or kind fired; without a name, all of them.
+        """Return how often the faults of this name or kind fired; without a name, all of them.
 
         >>> with mcpmock.serve("weather.jsonl", faults="drop:tool=get_*") as server:
         ...     server.faults.fired("drop")
@@ -199,7 +200,7 @@ class FaultControl:
         return self._run.tallies()
 
     def summary(self) -> list[str]:
-        """The tallies as text, a line for each fault.
+        """Return the tallies as text, a line for each fault.
 
         >>> with mcpmock.serve("weather.jsonl", faults="drop") as server:
         ...     server.faults.summary()
@@ -208,7 +209,7 @@ class FaultControl:
         return self._run.summary()
 
     def owing(self) -> list[str]:
-        """The names of the faults with `must_fire` that never fired; they fail a test.
+        """Return the names of the faults with `must_fire` that never fired; they fail a test.
 
         >>> with mcpmock.serve("weather.jsonl", faults="drop:must_fire=true") as server:
         ...     server.faults.owing()
@@ -217,7 +218,7 @@ class FaultControl:
         return [fault.title for fault in self._run.owing()]
 
     def mistakes(self) -> list[str]:
-        """Internal errors of faults (please report them); the message then passed unchanged.
+        """Return internal errors of faults (please report them); the message then passed unchanged.
 
         >>> with mcpmock.serve("weather.jsonl", faults="drop") as server:
         ...     server.faults.mistakes()

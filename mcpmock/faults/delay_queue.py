@@ -44,7 +44,7 @@ class Keep:
     like: On = On.MESSAGE
 
     def take(self) -> list[Frame]:
-        """The frames, once: the caller sends them, even when their time has come."""
+        """Return the frames, once: the caller sends them, even when their time has come."""
         frames = self.frames.copy()
         self.frames.clear()
         return frames
@@ -89,7 +89,7 @@ class DelayQueue:
         *,
         barrier: bool = False,
     ) -> Iterable[Action]:
-        """Sends frames when they are due, behind all that stands in the same lines or is a barrier
+        """Send frames when they are due, behind all that stands in the same lines or is a barrier
         on their way. If they have to wait, others wait behind them in these lines; all, if they are
         a `barrier` themselves.
         """
@@ -104,14 +104,14 @@ class DelayQueue:
         yield from self._hold(frames, due)
 
     def _is_releasing(self, now: float, lines: Iterable[Hashable]) -> bool:
-        """Whether something in these lines may be due already and not have left yet."""
+        """Return whether something in these lines may be due already and not have left yet."""
         first = self._due[0][0] if self._due else now + 1
         return first <= now and any(self._lines.get(line, -1.0) >= first for line in lines)
 
     def send_freely(
         self, frames: Sequence[Frame], due: float, now: float, end: Hashable
     ) -> Iterable[Action]:
-        """Sends frames that wait for no others. Only what stands in the line `end` waits for them:
+        """Send frames that wait for no others. Only what stands in the line `end` waits for them:
         the end of their stream.
         """
         if due <= now:
@@ -121,7 +121,7 @@ class DelayQueue:
             yield from self._hold(frames, due)
 
     def block(self, direction: Direction, due: float) -> Iterable[Action]:
-        """Nothing passes this way until `due`."""
+        """Let nothing pass this way until `due`."""
         wall = ("barrier", direction)
         self._lines[wall] = max(due, self._lines.get(wall, due))
         yield from self._hold([], due)
@@ -131,13 +131,13 @@ class DelayQueue:
         yield Wake(due)
 
     def keep(self, keep: Keep, now: float) -> Iterable[Action]:
-        """Keeps frames until enough others have passed them, or their time has come."""
+        """Keep frames until enough others have passed them, or their time has come."""
         kept, due = Kept(keep, keep.frames[0].direction, keep.behind), now + keep.at_most
         self._kept.append(kept)
         yield from self._hold(kept, due)
 
     def passed(self, direction: Direction, on: On) -> Iterable[Action]:
-        """Another message went this way."""
+        """Yield another message went this way."""
         for kept in [kept for kept in self._kept if kept.counts(direction, on)]:
             kept.left -= 1
             if kept.left <= 0:

@@ -23,7 +23,7 @@ def draw(
     samples: Sequence[float],
     random: Random,
 ) -> float:
-    """Seconds, never below 0.
+    """Return seconds, never below 0.
 
     `middle` is the mean. `jitter` is half the width of `uniform`, and the standard deviation of
     `normal` and `lognormal`. `empirical` takes one of the samples and adds `middle`.
@@ -46,7 +46,7 @@ def draw(
 
 
 def latencies(cassette: Cassette) -> Iterator[tuple[PendingCall, float]]:
-    """Every request of a recording that was answered, and how long that took, in seconds."""
+    """Yield every request of a recording that was answered, and how long that took, in seconds."""
     for episode in cassette.episodes():
         yield from _latencies(episode)
 

@@ -27,7 +27,7 @@ from .fault import OWN, Act, Fault
 from .match import SPELLED_OUT, Subject
 from .outcome import Outcome
 from .receipts import FaultRun, Note
-from .responses import refusal, uncounted
+from .responses import plain_response, uncounted
 from .segments import On, Unit, UnitSplitter
 from .session_state import Effect, SessionState
 from .triggers import Triggers
@@ -152,7 +152,7 @@ class FaultEngine(Stage):
         return bool(self._state or self._asked or self._triggers.goes_on)
 
     def _is_worth_a_look(self, seen: Sequence[m.Frame]) -> bool:
-        """Whether any frame may match a fault, or be affected by an earlier one."""
+        """Return whether any frame may match a fault, or be affected by an earlier one."""
         if self.transport == "sse":
             self._learn_stream(seen)
         if self._busy:
@@ -186,7 +186,7 @@ class FaultEngine(Stage):
         if number is not None and state.exchanges.covers(first.direction, number, ended=ended):
             return
         if self._answers_a_fault(unit):
-            batch.add([] if number is None else [Send(refusal(number, 202))])
+            batch.add([] if number is None else [Send(plain_response(number, 202))])
             return
         if state.is_lost(unit.frames, ended=ended):
             return
@@ -223,7 +223,7 @@ class FaultEngine(Stage):
             batch.altered.add(number)
 
     def _answers_a_fault(self, unit: Unit) -> bool:
-        """Whether this is the response to a request that a fault has sent."""
+        """Return whether this is the response to a request that a fault has sent."""
         message = unit.frames[-1].content if self._asked and unit.on is On.RESPONSE else None
         return isinstance(message, m.Response) and (message.id or b"").startswith(_OWN)
 
@@ -249,7 +249,7 @@ class FaultEngine(Stage):
             batch.add(self._placed(action, subject, batch.now, [fault], extra=True))
 
     def _forget_requests(self, first: m.Frame, subject: Subject) -> None:
-        """The message was withheld, so the requests in it stay unanswered."""
+        """Forget the requests in a message that was withheld: they stay unanswered."""
         for item in (subject.message, *(one.message for one in subject.items)):
             if isinstance(item, m.Request):
                 own = first.exchange if first.direction is m.C2S else None
@@ -266,8 +266,8 @@ class FaultEngine(Stage):
         *,
         extra: bool = False,
     ) -> Iterable[Action]:
-        """An action of these faults, ordered behind what is held; `extra` if it is not the message
-        itself.
+        """Return an action of these faults, ordered behind what is held; `extra` if it is not the
+        message itself.
         """
         match action:
             case Keep():

@@ -42,7 +42,7 @@ class EventOrder:
     """Whether what a specification only advises against is a failure."""
 
     def moves(self) -> Iterator[tuple[int, int]]:
-        """The moves as numbers of events. Raises ValueError for what is none."""
+        """Yield the moves as numbers of events. Raises ValueError for what is none."""
         for text in self.order:
             found = _MOVE.fullmatch(text)
             if found is None or found[1] == found[2]:
@@ -50,8 +50,8 @@ class EventOrder:
             yield int(found[1]), int(found[2])
 
     def arranged(self, events: Sequence[Event]) -> list[Event]:
-        """The events of the session in this order. Ends are always kept; a move of or to an event
-        that is not there changes nothing.
+        """Return the events of the session in this order. Ends are always kept; a move of or to an
+        event that is not there changes nothing.
         """
         kept = None if self.keep is None else set(self.keep)
         left = [e for e in events if kept is None or e.n in kept or e.end is not msgspec.UNSET]
@@ -63,7 +63,7 @@ class EventOrder:
         return left
 
     def applied(self, cassette: Cassette) -> Cassette:
-        """The cassette with that session alone, as it is to be played."""
+        """Return the cassette with that session alone, as it is to be played."""
         take = cassette.takes[min(self.take, len(cassette.takes)) - 1]
         events = self.arranged([event for event in take.events if event.s == self.session])
         only = msgspec.structs.replace(take, events=events, footer=None, sealed=None)
@@ -71,7 +71,7 @@ class EventOrder:
 
 
 def order_of(written: Any) -> tuple[EventOrder | None, list[str]]:
-    """The `[schedule]` of a plan, if it has one, and all mistakes in it."""
+    """Return the `[schedule]` of a plan, if it has one, and all mistakes in it."""
     if written is None:
         return None, []
     if not isinstance(written, Mapping):
@@ -117,7 +117,7 @@ def _is_list(value: Any, of: type) -> bool:
 
 
 def written_order(order: EventOrder) -> Iterable[str]:
-    """The lines of a plan that say it."""
+    """Yield the lines of a plan that say it."""
     yield "[schedule]"
     if order.take != 1:
         yield f"take = {order.take}"

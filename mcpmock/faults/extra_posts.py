@@ -34,14 +34,14 @@ class ExtraPosts:
             self.head = frame.fact
 
     def unanswered(self, seen: Sequence[m.Frame]) -> Sequence[m.Frame]:
-        """The frames without the HTTP responses to added POSTs."""
+        """Return the frames without the HTTP responses to added POSTs."""
         if seen[0].direction is not m.S2C:
             return seen
         return [frame for frame in seen if frame.exchange is None or frame.exchange >= 0]
 
     def posted(self, frames: Sequence[m.Frame], unit: Sequence[m.Frame]) -> Sequence[m.Frame]:
-        """The frames that a fault made of this unit, with a head in front of each message to the
-        server that has none.
+        """Return the frames that a fault made of this unit, with a head in front of each message to
+        the server that has none.
         """
         if frames[0].direction is not m.C2S or unit[0].exchange is None:
             return frames
@@ -73,8 +73,8 @@ class ExtraPosts:
 
 
 def _fields(head: m.HttpRequest, raw: bytes) -> Iterator[tuple[str, str]]:
-    """The header fields of a POST of this message. From 2026-07-28 on, two repeat its method and
-    name.
+    """Yield the header fields of a POST of this message. From 2026-07-28 on, two repeat its method
+    and name.
     """
     message = m.Frame(m.C2S, raw).content
     asked = message if isinstance(message, m.Request | m.Notification) else None

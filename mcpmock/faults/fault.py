@@ -32,7 +32,7 @@ from mcpmock.protocol.messages import (
 from .delay_queue import Keep
 from .distributions import Distribution, draw
 from .match import Match, Subject, match_mistakes, to_match
-from .responses import as_stream, refusal, uncounted
+from .responses import as_stream, plain_response, uncounted
 from .segments import On
 from .session_state import Effect
 from .units import list_mistakes
@@ -89,12 +89,12 @@ class Dice:
         return seconds
 
     def below(self, name: str, end: int, start: int = 0) -> int:
-        """A whole number from `start`, below `end`."""
+        """Return a whole number from `start`, below `end`."""
         self.drawn[name] = self.random.randrange(start, max(end, start + 1))
         return int(self.drawn[name])
 
     def bytes(self, name: str, size: int) -> bytes:
-        """Random bytes; the receipt shows the first 16."""
+        """Draw random bytes; the receipt shows the first 16."""
         noise = self.random.randbytes(size)
         self.drawn[name] = noise[:16].hex()
         return noise
@@ -142,32 +142,36 @@ class MatchedMessage:
         return message if isinstance(message, Request) else None if call is None else call.request
 
     def passed(self) -> Send:
-        """The message as it came."""
+        """Return the message as it came."""
         return Send(self.unit)
 
     def with_raw(self, raw: bytes, eol: bytes | None = None) -> list[Frame]:
-        """The unit with another message in place of its own."""
+        """Return the unit with another message in place of its own."""
         old = self.frame
         message = Frame(old.direction, raw, old.eol if eol is None else eol, None, old.exchange)
         return [*self.heads(), message]
 
     def heads(self) -> list[Frame]:
-        """The frames in front of the message, without a `Content-Length` that may be wrong now."""
+        """Return the frames in front of the message, without a `Content-Length` that may be wrong
+        now.
+        """
         return [uncounted(frame) for frame in self.unit[:-1]]
 
     def message(self, direction: Direction, raw: bytes) -> Frame:
-        """A message that the fault adds; in the same direction it is on the same exchange."""
+        """Return a message that the fault adds; in the same direction it is on the same
+        exchange.
+        """
         return Frame(direction, raw, b"\n", None, self._exchange(direction))
 
     def answer(self, raw: bytes) -> list[Frame]:
-        """A whole answer to the request, as if its receiver had given it: over HTTP with the
+        """Return a whole answer to the request, as if its receiver had given it: over HTTP with the
         exchange around it.
         """
         back = self.direction.back
         if self.exchange is None or back is C2S:
             return [self.message(back, raw)]
         if self.stream is not None:
-            return [*refusal(self.exchange, 202), self.message(back, raw)]
+            return [*plain_response(self.exchange, 202), self.message(back, raw)]
         head = HttpResponse(200, "OK", [("Content-Type", "application/json")])
         return [
             Frame(S2C, fact=head, exchange=self.exchange),
@@ -176,20 +180,20 @@ class MatchedMessage:
         ]
 
     def accepted(self) -> list[Frame]:
-        """The 202 for a POST without a request; nothing where there is no exchange."""
+        """Return the 202 for a POST without a request; nothing where there is no exchange."""
         if self.exchange is None or self.direction is S2C:
             return []
-        return refusal(self.exchange, 202)
+        return plain_response(self.exchange, 202)
 
     def followed_by(self, *raws: bytes) -> list[Frame]:
-        """The unit, and messages that go the same way behind it: a body in JSON has room for one,
-        so it becomes an event stream.
+        """Return the unit, and messages that go the same way behind it: a body in JSON has room for
+        one, so it becomes an event stream.
         """
         way = self.direction
         return [*self._streamed(), *(Frame(way, raw, exchange=self.exchange) for raw in raws)]
 
     def trailed_by(self, raws: Sequence[bytes], after: float) -> Iterable[Send]:
-        """The unit, and messages that go the same way, each `after` the one before."""
+        """Yield the unit, and messages that go the same way, each `after` the one before."""
         if not after:
             yield Send(self.followed_by(*raws))
             return
@@ -198,7 +202,7 @@ class MatchedMessage:
             yield Send([self.message(self.direction, raw)], after * number)
 
     def preceded_by(self, *raws: bytes) -> list[Frame]:
-        """The same with the messages in front."""
+        """Return the same with the messages in front."""
         unit, way = self._streamed(), self.direction
         heads = [frame for frame in unit[:-1] if isinstance(frame.fact, HttpResponse)]
         before = [Frame(way, raw, exchange=self.exchange) for raw in raws]
@@ -268,7 +272,7 @@ class Fault:
     """Other names of knobs, such as older ones, each with the name of the knob."""
 
     def __init_subclass__(cls, **traits: Unpack[_Traits]) -> None:
-        """The arguments of the class statement of a kind."""
+        """Take the arguments of the class statement of a kind."""
         for name, value in traits.items():
             setattr(cls, name, value)
         cls.kind = re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
@@ -335,34 +339,34 @@ class Fault:
         return None
 
     def subject(self, subject: Subject) -> Subject:
-        """The subject that `match` is compared with."""
+        """Return the subject that `match` is compared with."""
         return subject
 
     def with_samples(self, load: Load) -> Self:  # noqa: ARG002
-        """The fault with the samples of the recording that it names, if any."""
+        """Return the fault with the samples of the recording that it names, if any."""
         return self
 
     def contradictions(self) -> Iterable[str]:
-        """Mistakes in combinations of knobs that are valid one by one."""
+        """Return mistakes in combinations of knobs that are valid one by one."""
         return ()
 
     def goes(self, direction: Direction) -> bool:
-        """Whether the fault acts in this direction."""
+        """Return whether the fault acts in this direction."""
         toward = self.only or self.toward or self.usually
         return toward == "both" or (toward == "client") is (direction is S2C)
 
     def fits(self, subject: Subject) -> bool:  # noqa: ARG002
-        """Whether the fault could change such a message at all."""
+        """Return whether the fault could change such a message at all."""
         return True
 
     def continues(self, subject: Subject, on: On, memory: Any) -> bool:  # noqa: ARG002
-        """Whether the fault goes on with this message, because of an earlier one; `match` is then
-        ignored.
+        """Return whether the fault goes on with this message, because of an earlier one; `match` is
+        then ignored.
         """
         return False
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        """The actions in place of a message. Times count from its arrival."""
+        """Return the actions in place of a message. Times count from its arrival."""
         raise NotImplementedError
 
 

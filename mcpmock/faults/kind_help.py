@@ -112,7 +112,7 @@ def match_keys() -> Sequence[str]:
 
 
 def _knobs_of(example: str) -> dict[str, Any]:
-    """The arguments of `fault = mcpmock.faults.Kind(knob=value)`."""
+    """Return the arguments of `fault = mcpmock.faults.Kind(knob=value)`."""
     (assignment,) = ast.parse(example.strip()).body
     assert isinstance(assignment, ast.Assign)
     assert isinstance(assignment.value, ast.Call)

@@ -88,7 +88,7 @@ class Match:
 
 
 def to_match(value: Match | Mapping[str, Any]) -> Match:
-    """A Match from a table as in a plan. Raises TypeError for an unknown key."""
+    """Return a Match from a table as in a plan. Raises TypeError for an unknown key."""
     if isinstance(value, Match):
         return value
     if not isinstance(value, Mapping):
@@ -135,7 +135,7 @@ class Subject:
 def match_mistakes(
     match: Match, acts_on: On, about: Sequence[str], transports: Sequence[str]
 ) -> Iterator[str]:
-    """The conditions that no message can meet which a fault acts on: it would never fire."""
+    """Yield the conditions that no message can meet which a fault acts on: it would never fire."""
     named = [key for key in _NAMED_BY if getattr(match, key) is not None]
     of_message = [
         *named,
@@ -161,7 +161,7 @@ def match_mistakes(
 
 
 def method_mistakes(match: Match, *methods: str) -> Iterator[str]:
-    """A `method` that is none of these, where a fault can act on nothing else."""
+    """Yield a `method` that is none of these, where a fault can act on nothing else."""
     if match.method is not None and not any(fnmatchcase(m, match.method) for m in methods):
         yield f"match.method: never matches: the fault acts on {' and '.join(methods)}"
 
@@ -183,13 +183,13 @@ def _carriers(method: str) -> On:
 
 
 def _names_occur(key: str, glob: str) -> bool:
-    """Whether a message of such a method can be about a tool, a prompt or a resource."""
+    """Return whether a message of such a method can be about a tool, a prompt or a resource."""
     methods = [name for name in NAMES if name.startswith(_NAMED_BY[key])]
     return any(fnmatchcase(name, glob) for name in (*methods, PROGRESS, CANCELLED))
 
 
 def fits(match: Match, subject: Subject, place: MatchPlace) -> bool:
-    """Whether the fault is for this message, ignoring `nth` and the like."""
+    """Return whether the fault is for this message, ignoring `nth` and the like."""
     return any(_fits(match, one, place) for one in subject.items or (subject,))
 
 
@@ -208,7 +208,7 @@ def _fits(match: Match, subject: Subject, place: MatchPlace) -> bool:
 
 
 def concerns(match: Match, request: Request) -> bool:
-    """Whether what belongs to this request may fit."""
+    """Return whether what belongs to this request may fit."""
     own = match.method is None or match.method.startswith("notifications/")
     return (own or _globbed(match.method, request.method)) and _names_fit(match, request)
 
@@ -226,8 +226,9 @@ class Turn:
     """In how many of these the fault changed something."""
 
     def comes(self, since: float, random: Random, drawn: dict[str, Any]) -> bool:
-        """Another one fits, so many seconds after the session began: is it its turn? Only then may
-        the dice be thrown, so that a fault that is not meant changes nothing for one that is.
+        """Return another one fits, so many seconds after the session began: is it its turn? Only
+        then may the dice be thrown, so that a fault that is not meant changes nothing for one that
+        is.
         """
         self.seen += 1
         match, number = self.match, self.seen
@@ -249,8 +250,8 @@ class Turn:
 
 
 def needles(match: Match) -> list[bytes] | None:
-    """Byte strings of which a message that fits, or the request it belongs to, has at least one;
-    None if it may be any. So a batch without any of them need not be decoded.
+    """Return byte strings of which a message that fits, or the request it belongs to, has at least
+    one; None if it may be any. So a batch without any of them need not be decoded.
     """
     if match.era is not None or match.phase is not None:
         return None
@@ -267,8 +268,8 @@ def needles(match: Match) -> list[bytes] | None:
 
 
 def openers(match: Match) -> Sequence[Direction]:
-    """Which ways the first may go of what fits: a request, or a notification that is no part of
-    one. Who sends what only the other side may is not waited for.
+    """Return which ways the first may go of what fits: a request, or a notification that is no part
+    of one. Who sends what only the other side may is not waited for.
     """
     if match.tool or match.prompt or match.uri:
         return (C2S,)
@@ -277,8 +278,8 @@ def openers(match: Match) -> Sequence[Direction]:
 
 
 def _literal(glob: str) -> bytes:
-    """The longest part of a glob that stands for itself, as JSON spells it without need; at either
-    end with the quotation mark there, for what is longer is found quicker.
+    """Return the longest part of a glob that stands for itself, as JSON spells it without need; at
+    either end with the quotation mark there, for what is longer is found quicker.
     """
     if "[" in glob or not glob:
         return b""
@@ -296,7 +297,7 @@ def _globbed(glob: str | None, value: str | None) -> bool:
 
 
 def _names_fit(match: Match, asked: Message | None) -> bool:
-    """Whether what a request is about (its tool, prompt or resource) fits the globs."""
+    """Return whether what a request is about (its tool, prompt or resource) fits the globs."""
     for key, method in _NAMED_BY.items():
         glob = getattr(match, key)
         if glob is None:
@@ -331,7 +332,7 @@ def _found(match: Match, subject: Subject) -> bool:
 
 
 def _same(value: Any, wanted: Any) -> bool:
-    """Python takes `true` for 1."""
+    """Return whether two values are the same: Python takes `true` for 1."""
     return value == wanted and isinstance(value, bool) is isinstance(wanted, bool)
 
 

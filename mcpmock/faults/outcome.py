@@ -57,7 +57,7 @@ class Outcome:
             self.carried = Send(post(self.carried.frames), self.carried.after)
 
     def frames(self) -> Iterator[Frame]:
-        """All frames that are sent, in both directions."""
+        """Yield all frames that are sent, in both directions."""
         besides = [action for _, action in (*self.first, *self.then)]
         for action in [self.carried, *besides]:
             if isinstance(action, Send | Keep):

@@ -44,16 +44,16 @@ class Plan:
 
 
 def load_plan(file: Path | None, shorthands: Sequence[str] = (), seed: int | None = None) -> Plan:
-    """The plan in a TOML file, if there is one, and behind its faults those of the shorthands;
-    `seed` overrules the file's. Raises PlanError with all mistakes, and CassetteError for a
-    recording that it draws from.
+    """Return the plan in a TOML file, if there is one, and behind its faults those of the
+    shorthands; `seed` overrules the file's. Raises PlanError with all mistakes, and CassetteError
+    for a recording that it draws from.
     """
     return sampled(read_plan(_read_text(file), str(file), shorthands, seed), file)
 
 
 def sampled(plan: Plan, file: Path | None = None) -> Plan:
-    """The plan with the latencies of the recordings that it names, relative to its file. Raises
-    CassetteError, and PlanError for a recording that has nothing to draw from.
+    """Return the plan with the latencies of the recordings that it names, relative to its file.
+    Raises CassetteError, and PlanError for a recording that has nothing to draw from.
     """
     from mcpmock.cassette.file import load
 
@@ -76,7 +76,7 @@ def _read_text(file: Path | None) -> str:
 def read_plan(
     text: str, name: str, shorthands: Sequence[str] = (), seed: int | None = None
 ) -> Plan:
-    """The plan in a TOML file of this name, and behind its faults those of the command line.
+    """Return the plan in a TOML file of this name, and behind its faults those of the command line.
 
     `seed` overrules the one in the file. Raises PlanError with all mistakes.
     """
@@ -105,8 +105,8 @@ def fault_of(shorthand: str) -> Fault:
 
 
 def table_of(shorthand: str) -> dict[str, Any]:
-    """A shorthand as a table of a plan. A key of `match` that is no knob of the kind goes into
-    `match`. Values are read as TOML.
+    """Return a shorthand as a table of a plan. A key of `match` that is no knob of the kind goes
+    into `match`. Values are read as TOML.
     """
     kind, colon, rest = shorthand.partition(":")
     table: dict[str, Any] = {"kind": kind.strip()}
@@ -128,7 +128,7 @@ def table_of(shorthand: str) -> dict[str, Any]:
 
 
 def _split_shorthand(text: str) -> list[str]:
-    """The parts between commas outside of quotes and brackets."""
+    """Return the parts between commas outside of quotes and brackets."""
     parts, depth, quote = [""], 0, ""
     for char in text:
         if quote:
@@ -145,7 +145,7 @@ def _split_shorthand(text: str) -> list[str]:
 
 
 def _read_value(text: str) -> Any:
-    """The value as TOML reads it, else the text: a shell user need not quote twice."""
+    """Return the value as TOML reads it, else the text: a shell user need not quote twice."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except (tomllib.TOMLDecodeError, KeyError):
@@ -153,7 +153,9 @@ def _read_value(text: str) -> Any:
 
 
 def _structure_plan(written: Mapping[str, Any]) -> tuple[Plan, list[str]]:
-    """The plan, and all its mistakes, each with its path: `fault[1].match.nth: expected ...`."""
+    """Return the plan, and all its mistakes, each with its path: `fault[1].match.nth: expected
+    ...`.
+    """
     faults: list[Fault] = []
     mistakes: list[str] = []
     entries, seed = written.get("fault", []), written.get("seed", 0)
@@ -174,7 +176,9 @@ def _structure_plan(written: Mapping[str, Any]) -> tuple[Plan, list[str]]:
 
 
 def plan_text(plan: Plan) -> str:
-    """The plan as TOML, which `read_plan` reads. Knobs that have their usual value are left out."""
+    """Return the plan as TOML, which `read_plan` reads. Knobs that have their usual value are left
+    out.
+    """
     lines = [f"seed = {plan.seed}"]
     if plan.schedule is not None:
         lines += ["", *written_order(plan.schedule)]
@@ -186,7 +190,7 @@ def plan_text(plan: Plan) -> str:
 
 
 def _changed_fields(value: Any) -> dict[str, Any]:
-    """The fields that have another value than they have by default."""
+    """Return the fields that have another value than they have by default."""
     found = {}
     for field in attrs.fields(type(value)):
         usual = field.default
@@ -197,14 +201,14 @@ def _changed_fields(value: Any) -> dict[str, Any]:
 
 
 def _toml(value: Any) -> str:
-    """A value of a knob: TOML writes texts, numbers and lists as JSON does."""
+    """Return a value of a knob: TOML writes texts, numbers and lists as JSON does."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {_toml(one)}" for key, one in value.items()) + " }"
     return encode(value).decode()
 
 
 def _structure_fault(written: Any) -> Fault:
-    """One `[[fault]]`. Raises PlanError with all mistakes, each with its key."""
+    """Return one `[[fault]]`. Raises PlanError with all mistakes, each with its key."""
     if not isinstance(written, Mapping):
         raise PlanError([f"kind: expected a table, not {shown(written)}"])
     kind = written.get("kind")
@@ -239,7 +243,7 @@ def _list_unknown(written: Iterable[str], known: Collection[str], path: str = ""
 
 
 def _nearest_names(word: str, known: Iterable[str]) -> str:
-    """A question that suggests at most three names; empty if none is near."""
+    """Return a question that suggests at most three names; empty if none is near."""
     near = get_close_matches(word, sorted(known), n=3, cutoff=0.6)
     return f"did you mean {' or '.join(near)}? " if near else ""
 

@@ -65,15 +65,15 @@ class Armed:
         self.openers = [way for way in Direction if way in opened]
 
     def fits(self, subject: Subject, place: MatchPlace) -> bool:
-        """Whether the fault is for such a message, ignoring `nth` and the like."""
+        """Return whether the fault is for such a message, ignoring `nth` and the like."""
         return any(fits(match, subject, place) for match in self.matches)
 
     def concerns(self, request: Request) -> bool:
-        """Whether the fault may be for what belongs to this request."""
+        """Return whether the fault may be for what belongs to this request."""
         return any(concerns(match, request) for match in self.matches)
 
     def is_here(self, session: int, transport: str) -> bool:
-        """Whether the fault can fire in this session at all."""
+        """Return whether the fault can fire in this session at all."""
         match = self.fault.match
         return (
             self.fault.acts_on is not On.LOGIN
@@ -141,7 +141,7 @@ class Interest:
     acts_on: On
 
     def here(self, session: int, transport: str) -> Interest:
-        """The same for the faults that exist in this session."""
+        """Return the same for the faults that exist in this session."""
         return Interest.of([one for one in self.faults if one.is_here(session, transport)])
 
     @classmethod
@@ -202,7 +202,7 @@ class FaultRun:
             self._arm(left)
 
     def refuse_logins(self) -> None:
-        """Raises PlanError for faults of the theme `auth`: here clients do not log in."""
+        """Raise PlanError for faults of the theme `auth`: here clients do not log in."""
         kinds = [armed.fault.kind for armed in self.armed if armed.fault.acts_on is On.LOGIN]
         if kinds:
             why = "there is no login here; faults of this kind need `replay --auth oauth`"
@@ -226,15 +226,15 @@ class FaultRun:
         self.armed, self.interest = armed, Interest.of(armed)
 
     def summary(self) -> list[str]:
-        """A line for each fault: how often it fired."""
+        """Return a line for each fault: how often it fired."""
         return [_line(armed, self.spoken) for armed in self.all()]
 
     def owing(self) -> list[Fault]:
-        """The faults with `must_fire` that never fired."""
+        """Return the faults with `must_fire` that never fired."""
         return [a.fault for a in self.all() if a.fault.must_fire and not a.turn.fired]
 
     def tallies(self) -> list[dict[str, Any]]:
-        """The summary as JSON values."""
+        """Return the summary as JSON values."""
         return [
             {
                 "fault": armed.fault.title,
@@ -247,7 +247,7 @@ class FaultRun:
         ]
 
     def all(self) -> Sequence[Armed]:
-        """All faults, those that were removed first."""
+        """Return all faults, those that were removed first."""
         return [*self.spent, *self.armed]
 
 
@@ -261,7 +261,7 @@ def _line(armed: Armed, spoken: Collection[str]) -> str:
 
 
 def _reason(armed: Armed, spoken: Collection[str]) -> str:
-    """Why it never fired."""
+    """Return why it never fired."""
     transports = armed.fault.transports
     if armed.turn.seen:
         return f"{armed.turn.seen} messages matched, and none was changed"

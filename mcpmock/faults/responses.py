@@ -10,13 +10,13 @@ from mcpmock.protocol.http_reply import EVENT_STREAM, whole_reply
 from mcpmock.protocol.messages import S2C, Frame, HttpBody, HttpResponse
 
 
-def refusal(
+def plain_response(
     exchange: int | None,
     status: int,
     fields: Mapping[str, str] | None = None,
     body: str | None = None,
 ) -> list[Frame]:
-    """A whole response to a request, with a body of plain text or none."""
+    """Return a whole response to a request, with a body of plain text or none."""
     headers = list((fields or {}).items())
     if body is not None:
         headers.append(("Content-Type", "text/plain; charset=utf-8"))
@@ -25,26 +25,26 @@ def refusal(
 
 
 def with_type(head: Frame, content_type: str) -> Frame:
-    """The head of a response that says another content type."""
+    """Return the head of a response that says another content type."""
     return _without(head, "content-type", [("Content-Type", content_type)])
 
 
 def as_stream(frame: Frame) -> Frame:
-    """A head that says that an event stream follows."""
+    """Return a head that says that an event stream follows."""
     if not isinstance(frame.fact, HttpResponse) or frame.fact.media_type == EVENT_STREAM:
         return frame
     return with_type(uncounted(frame), EVENT_STREAM)
 
 
 def uncounted(frame: Frame) -> Frame:
-    """The head of a response without the length of its body."""
+    """Return the head of a response without the length of its body."""
     if not isinstance(frame.fact, HttpResponse) or frame.fact.header("content-length") is None:
         return frame
     return _without(frame, "content-length", [])
 
 
 def _without(frame: Frame, field: str, more: list[tuple[str, str]]) -> Frame:
-    """A head without this field, and with more."""
+    """Return a head without this field, and with more."""
     head = frame.fact
     assert isinstance(head, HttpResponse)
     headers = [known for known in head.headers if known[0].lower() != field]

@@ -93,7 +93,7 @@ class UnitSplitter:
         self._heads.pop(number, None)
 
     def _alone(self, frames: list[m.Frame]) -> Iterator[Unit]:
-        """A head or a meta without its message; behind a held head it is held as well."""
+        """Yield a head or a meta without its message; behind a held head it is held as well."""
         held = self._heads.get(frames[0].exchange or 0)
         if held is not None:
             held += frames
@@ -125,7 +125,7 @@ def message_kind(message: object) -> On:
 
 
 def _end_of(frame: m.Frame) -> On | None:
-    """The end that a frame is, if it is one."""
+    """Return the end that a frame is, if it is one."""
     if isinstance(frame.fact, m.StreamEnd):
         return On.END if frame.direction is m.C2S else On.CLOSE
     if isinstance(frame.fact, m.ExchangeEnd):

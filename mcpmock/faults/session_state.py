@@ -32,7 +32,9 @@ class MutedExchanges:
         return bool(self.consumed or self.muted)
 
     def covers(self, direction: m.Direction, number: int, *, ended: bool) -> bool:
-        """True if the frame must be withheld because its exchange is muted, which it may end."""
+        """Return True if the frame must be withheld because its exchange is muted, which it may
+        end.
+        """
         covered = number in (self.muted if direction is m.S2C else self.consumed)
         if ended:
             self.muted.discard(number)
@@ -40,7 +42,7 @@ class MutedExchanges:
         return covered
 
     def note_sent(self, unit: Unit, sent: Iterable[m.Frame]) -> None:
-        """Learns from what was sent in place of a unit, either way."""
+        """Learn from what was sent in place of a unit, either way."""
         first, sent = unit.frames[0], list(sent)
         number = first.exchange
         if number is None or type(unit.frames[-1].fact) is m.ExchangeEnd:
@@ -65,28 +67,28 @@ class SessionState:
     unread_until: dict[m.Direction, float] = attrs.field(factory=dict)
     stream: int | None = None
     open_until: float | None = None
-    """The session does not end before."""
+    """Let the session not end before."""
     _lost_ways: set[Hashable] = attrs.field(factory=set)
 
     def __bool__(self) -> bool:
-        """Whether anything that was done may concern what comes next."""
+        """Return whether anything that was done may concern what comes next."""
         return bool(self.queue or self.exchanges or self._lost_ways)
 
     def stop_reading(self, direction: m.Direction, until: float) -> None:
-        """Nothing more of what goes this way is read until then."""
+        """Read nothing more of what goes this way until then."""
         self.unread_until[direction] = until
 
     def stay_open(self, until: float) -> None:
-        """The session does not end before."""
+        """Let the session not end before."""
         self.open_until = until
 
     def lose_rest(self, unit: Sequence[m.Frame]) -> None:
-        """All that goes the way of this unit (over HTTP on its exchange) is lost from now on."""
+        """Lose all that goes the way of this unit (over HTTP on its exchange) from now on."""
         self._lost_ways.add(way_of(unit))
 
     def is_lost(self, unit: Sequence[m.Frame], *, ended: bool) -> bool:
-        """Whether this unit goes a way on which everything is lost; with the end of its exchange
-        the way is forgotten.
+        """Return whether this unit goes a way on which everything is lost; with the end of its
+        exchange the way is forgotten.
         """
         way = way_of(unit)
         lost = way in self._lost_ways
@@ -95,21 +97,22 @@ class SessionState:
         return lost
 
     def mute(self, exchange: int | None) -> None:
-        """The client gets nothing more on this exchange, which stays open. The one stream that
+        """Send nothing more to the client on this exchange, which stays open. The one stream that
         carries everything, or stdio, cannot be muted.
         """
         if exchange is not None and exchange != self.stream:
             self.exchanges.muted.add(exchange)
 
     def unmute(self, exchange: int | None) -> None:
-        """The head of this exchange's response was held, not lost: what follows is sent."""
+        """Send what follows on this exchange: the head of its response was held, not lost."""
         self.exchanges.muted.discard(-1 if exchange is None else exchange)
 
     def send(
         self, action: Send, subject: Subject, now: float, *, blocks: bool, extra: bool
     ) -> Iterable[Action]:
-        """Frames, in their place among what is held back: behind what they belong to, unless they
-        are `extra` to a message. If they `block`, everything of their direction waits behind them.
+        """Yield frames, in their place among what is held back: behind what they belong to, unless
+        they are `extra` to a message. If they `block`, everything of their direction waits behind
+        them.
         """
         frames = action.frames
         if not frames:
@@ -124,7 +127,7 @@ class SessionState:
         yield from self.queue.send(frames, due, now, lines, barrier=blocks)
 
     def pass_on(self, frames: Sequence[m.Frame], subject: Subject, now: float) -> Iterable[Action]:
-        """Frames that no fault is for, behind what they must not overtake."""
+        """Return frames that no fault is for, behind what they must not overtake."""
         return self.queue.send(frames, now, now, lines_of(frames, subject, self.stream))
 
 

@@ -31,7 +31,7 @@ def shorthand_of(fault: Fault) -> str | None:
 
 
 def _changed_fields(values: Fault | Match) -> dict[str, Any]:
-    """The fields that differ from their defaults."""
+    """Return the fields that differ from their defaults."""
     return {
         field.name: value
         for field in attrs.fields(type(values))
@@ -40,7 +40,7 @@ def _changed_fields(values: Fault | Match) -> dict[str, Any]:
 
 
 def spell_shorthand(kind: str, knobs: Mapping[str, Any]) -> str:
-    """A fault with these knobs, `match` among them, as `--fault` takes it."""
+    """Return a fault with these knobs, `match` among them, as `--fault` takes it."""
     own = {field.name for field in attrs.fields(KINDS[kind])}
     match = {f"match.{k}" if k in own else k: v for k, v in knobs.get("match", {}).items()}
     knobs = {**{name: value for name, value in knobs.items() if name != "match"}, **match}
@@ -49,7 +49,7 @@ def spell_shorthand(kind: str, knobs: Mapping[str, Any]) -> str:
 
 
 def spell_toml(value: Any) -> str:
-    """A value as TOML writes it."""
+    """Return a value as TOML writes it."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{name} = {spell_toml(one)}" for name, one in value.items()) + " }"
     if isinstance(value, list | tuple):

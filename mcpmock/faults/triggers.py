@@ -60,7 +60,9 @@ class Triggers:
         return bool(self.calls) or any(self._continuing)
 
     def holds_stream_of(self, request: Request) -> bool:
-        """Whether the head of an event stream that answers this has to wait for its first event."""
+        """Return whether the head of an event stream that answers this has to wait for its first
+        event.
+        """
         return any(
             armed.fault.needs_head and armed.concerns(request) for armed in self.interest.faults
         )
@@ -68,7 +70,7 @@ class Triggers:
     def fire(
         self, unit: Unit, subject: Subject, now: float, *, stream: int | None, note: Note
     ) -> Outcome | None:
-        """Lets every fault happen whose turn it is, each to what the one before left of the
+        """Let every fault happen whose turn it is, each to what the one before left of the
         message. None if there is none.
         """
         outcome = Outcome(Send(unit.frames))
@@ -162,7 +164,7 @@ class Triggers:
 
 
 def _changes(became: Sequence[Act], unit: Sequence[Frame]) -> bool:
-    """Whether these actions are anything but the message as it came, at once."""
+    """Return whether these actions are anything but the message as it came, at once."""
     frames: list[Frame] = []
     for act in became:
         if not isinstance(act, Send) or act.after > 0:
@@ -172,7 +174,9 @@ def _changes(became: Sequence[Act], unit: Sequence[Frame]) -> bool:
 
 
 def _differs(new: Frame, old: Frame) -> bool:
-    """Whether the receiver sees another frame: a `Content-Length` that is left out is none."""
+    """Return whether the receiver sees another frame: a `Content-Length` that is left out is
+    none.
+    """
     return new is not old and (
         new.raw != old.raw
         or (new.direction, new.exchange) != (old.direction, old.exchange)

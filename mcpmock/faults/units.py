@@ -38,7 +38,7 @@ class Knob:
     whole: bool = False
 
     def read(self, value: object) -> Any:
-        """The number. Raises ValueError with what it has to be."""
+        """Return the number. Raises ValueError with what it has to be."""
         number: Any = self._parsed(value) if isinstance(value, str) else value
         types = (int,) if self.whole else (int, float)
         if type(number) in types and self.least <= number <= self.most:
@@ -101,7 +101,7 @@ ExitCode = Annotated[int, Knob(what="an exit status from 0 to 255", most=255, wh
 
 
 def read_value(value: Any, type_: Any) -> Any:
-    """The value of a field of this type. Raises ValueError with what it has to be."""
+    """Return the value of a field of this type. Raises ValueError with what it has to be."""
     args, origin = get_args(type_), get_origin(type_)
     accepted = type_ not in _PLAIN_TYPES or type(value) is type_
     if origin is Annotated:
@@ -175,7 +175,7 @@ def to_signal(value: int | str) -> int:
 
 
 def to_span(value: tuple[float | str, float | str] | None) -> tuple[float, float] | None:
-    """Two durations."""
+    """Return two durations."""
     return value if value is None else tuple(map(to_seconds, value))  # type: ignore[return-value]
 
 
@@ -187,13 +187,15 @@ def _read_number(knob: Knob, value: _Number | str) -> _Number:
 
 
 def shown(value: object) -> str:
-    """A value as a plan spells it, nearly, and not long."""
+    """Return a value as a plan spells it, nearly, and not long."""
     text = {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
     return text if len(text) <= 60 else text[:57] + "..."
 
 
 def knob_of(type_: object) -> Knob | None:
-    """The knob of an annotated type, also where the value may be left out (`Seconds | None`)."""
+    """Return the knob of an annotated type, also where the value may be left out (`Seconds |
+    None`).
+    """
     found = next((m for m in getattr(type_, "__metadata__", ()) if isinstance(m, Knob)), None)
     if found is not None:
         return found

@@ -49,14 +49,16 @@ class Step(StrEnum):
 
 
 def new_client() -> httpx2.AsyncClient:
-    """Requests have the deadline of their step: one for each read would never end a drip."""
+    """Return a new HTTP client. Requests have the deadline of their step: one for each read
+    would never end a drip.
+    """
     return httpx2.AsyncClient(timeout=None)
 
 
 async def fetch(
     http: httpx2.AsyncClient, request: httpx2.Request, step: Step, *, deadline: float
 ) -> httpx2.Response:
-    """The answer, decompressed; of PROBE the head alone. Raises McpMockError."""
+    """Return the answer, decompressed; of PROBE the head alone. Raises McpMockError."""
     check_endpoint(str(request.url), step)
     request.headers["Accept-Encoding"] = "identity"
     place = _place(request)
@@ -82,8 +84,9 @@ async def fetch(
 
 
 def token_answer(response: httpx2.Response) -> httpx2.Response:
-    """The answer of a token endpoint for the SDK, with the members that are used: a lifetime is
-    not, as a refresh is due when a token is refused. GitHub's are forms, and its errors have 200.
+    """Return the answer of a token endpoint for the SDK, with the members that are used: a lifetime
+    is not, as a refresh is due when a token is refused. GitHub's are forms, and its errors have
+    200.
     """
     if response.status_code not in (200, 201):
         return response
@@ -103,7 +106,7 @@ def token_answer(response: httpx2.Response) -> httpx2.Response:
 
 
 def metadata_answer(response: httpx2.Response) -> httpx2.Response:
-    """A document of metadata for the SDK, with scopes only that can be some."""
+    """Return a document of metadata for the SDK, with scopes only that can be some."""
     told = _members(response)
     if isinstance(scopes := told.get("scopes_supported"), list):
         words = " ".join(scope for scope in scopes if isinstance(scope, str))
@@ -126,20 +129,20 @@ def problem_of(response: httpx2.Response, model: type[BaseModel]) -> str | None:
 
 
 def check_answer(response: httpx2.Response, step: Step, model: type[BaseModel]) -> None:
-    """Raises McpMockError for what is no such document."""
+    """Raise McpMockError for what is no such document."""
     if response.status_code not in (200, 201):
-        raise refusal(response)
+        raise error_answer(response)
     if (problem := problem_of(response, model)) is not None:
         raise McpMockError(f"{_place(response.request)}: bad answer from {step}: {problem}")
 
 
 def error_of(response: httpx2.Response) -> str:
-    """The `error` of OAuth in an answer; empty, if there is none."""
+    """Return the `error` of OAuth in an answer; empty, if there is none."""
     error = _members(response).get("error")
     return error if isinstance(error, str) else ""
 
 
-def refusal(response: httpx2.Response) -> McpMockError:
+def error_answer(response: httpx2.Response) -> McpMockError:
     """Return what an answer that is none says."""
     place, error = _place(response.request), error_of(response)
     if not error:
@@ -153,7 +156,7 @@ def refusal(response: httpx2.Response) -> McpMockError:
 
 
 def _place(request: httpx2.Request) -> str:
-    """A URL as messages name it: what stands behind the path may be secret."""
+    """Return a URL as messages name it: what stands behind the path may be secret."""
     return shorten(str(request.url).partition("?")[0])
 
 
@@ -187,7 +190,7 @@ def _secrets_in(request: httpx2.Request) -> Iterator[str]:
 
 
 async def _body(response: httpx2.Response, place: str) -> bytes:
-    """Raises McpMockError beyond MAX_ANSWER_BYTES."""
+    """Read a body. Raises McpMockError beyond MAX_ANSWER_BYTES."""
     body = bytearray()
     # Not decoded by httpx2: it inflates each piece whole, which makes 64 MB of 64 KB.
     async with aclosing(response.aiter_raw()) as pieces:

@@ -33,7 +33,7 @@ _PAGE = (
 
 
 def callback_port(url: str) -> int:
-    """The port for logins to the server at this URL."""
+    """Return the port for logins to the server at this URL."""
     return _FIRST_PORT + int.from_bytes(hashlib.sha256(url.encode()).digest()[:4]) % _PORTS
 
 
@@ -67,7 +67,7 @@ class Callback:
         return self._came
 
     async def serve(self, stream: trio.SocketStream) -> None:
-        """One request of a browser, which may also ask for an icon."""
+        """Serve one request of a browser, which may also ask for an icon."""
         connection = h11.Connection(h11.SERVER)
         try:
             async with stream:
@@ -105,7 +105,7 @@ class Callback:
 
 @asynccontextmanager
 async def waiting_for_browser(port: int) -> AsyncIterator[Callback]:
-    """Listens for the time of the block. Raises McpMockError if the port is taken."""
+    """Listen for the time of the block. Raises McpMockError if the port is taken."""
     try:
         listeners = await listen("127.0.0.1", port)
     except CannotListen as error:

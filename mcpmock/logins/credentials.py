@@ -43,7 +43,7 @@ class OAuthCredentials:
     _renewing: trio.Lock = attrs.field(factory=trio.Lock)
 
     def open(self, say: Callable[[str], None]) -> None:
-        """Looks for a login, the first time. Raises McpMockError if the store cannot be read."""
+        """Look for a login, the first time. Raises McpMockError if the store cannot be read."""
         if self._say is not None:
             return
         self._say = say
@@ -51,7 +51,7 @@ class OAuthCredentials:
             self._login = self.store.load(self.url)
 
     def watch(self, watcher: Watcher) -> None:
-        """Tells `watcher` now, if there is a login, and of each that follows."""
+        """Tell `watcher` now, if there is a login, and of each that follows."""
         self.watchers.append(watcher)
         if self._login is not None:
             watcher(self._login.described)
@@ -90,7 +90,7 @@ class OAuthCredentials:
         return self._outdated
 
     async def _newer(self, refused: HttpResponse, sent: Headers) -> ServerLogin:
-        """Raises McpMockError with what to do."""
+        """Raise McpMockError with what to do."""
         if self._in_the_clear is not None:
             raise self._in_the_clear
         stored = self.store.load(self.url)
@@ -143,7 +143,7 @@ class OAuthCredentials:
         return await log_in(self.url, self.store, options, self._tell)
 
     def _tell(self, text: str) -> None:
-        """Once, until something changes."""
+        """Tell it once, until something changes."""
         if text != self._told:
             self._told = text
             if self._say is not None:

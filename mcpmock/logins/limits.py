@@ -19,7 +19,9 @@ _SCOPE = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]+")  # RFC 6749, 3.3
 
 
 def split_scopes(text: str) -> list[str]:
-    """The scopes in a list of a server. What cannot be one is left out, and what is too much."""
+    """Return the scopes in a list of a server. What cannot be one is left out, and what is too
+    much.
+    """
     scopes = [word for word in text.split(" ") if _SCOPE.fullmatch(word)]
     left = MAX_SCOPES_CHARACTERS
     kept = []
@@ -32,13 +34,13 @@ def split_scopes(text: str) -> list[str]:
 
 
 def shorten(text: str) -> str:
-    """The beginning of what a server says."""
+    """Return the beginning of what a server says."""
     return text if len(text) <= MAX_TEXT_CHARACTERS else text[: MAX_TEXT_CHARACTERS - 1] + "…"
 
 
 def check_endpoint(url: str, what: str) -> None:
-    """A token, code or password of a person goes there. Raises McpMockError if others could read
-    it on its way, or if it is no URL.
+    """Check where a token, code or password of a person goes. Raises McpMockError if others could
+    read it on its way, or if it is no URL.
     """
     try:
         parts = urlsplit(url)

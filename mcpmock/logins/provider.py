@@ -166,7 +166,7 @@ class _Provider(OAuthClientProvider):
             self._validate_resource_url_callback = _accept_resource
 
     async def run(self, request: httpx2.Request) -> None:
-        """Sends what the provider asks for, up to the request itself: that one has been `refused`,
+        """Send what the provider asks for, up to the request itself: that one has been `refused`,
         or the refresh is before it. Raises McpMockError.
         """
         refused = self.refused
@@ -190,7 +190,7 @@ class _Provider(OAuthClientProvider):
                 await flow.aclose()
 
     async def _answer(self, request: httpx2.Request) -> httpx2.Response:
-        """One that the provider can read. Raises McpMockError."""
+        """Return one that the provider can read. Raises McpMockError."""
         step = self._step_of(request)
         if step is Step.REGISTRATION:
             _register_for_more(request, self.context)
@@ -311,7 +311,9 @@ async def log_in(url: str, store: TokenStore, options: LoginOptions, say: Say) -
 
 
 async def _probe(url: str) -> tuple[httpx2.Request, httpx2.Response]:
-    """A request that the server refuses without a login. Raises McpMockError where it does not."""
+    """Return a request that the server refuses without a login. Raises McpMockError where it does
+    not.
+    """
     asks = [
         (httpx2.Request("GET", url, headers=_ACCEPT), GET_TIMEOUT_S),
         (httpx2.Request("POST", url, headers=_ACCEPT, json=_INITIALIZE), STEP_TIMEOUT_S),
@@ -336,7 +338,7 @@ async def _probe(url: str) -> tuple[httpx2.Request, httpx2.Response]:
 
 
 async def refresh(store: TokenStore, login: ServerLogin) -> ServerLogin | None:
-    """The login with a new access token, kept; None if it is worth nothing any more. Another
+    """Return the login with a new access token, kept; None if it is worth nothing any more. Another
     process may have refreshed it meanwhile: then it is that one's. Raises McpMockError where that
     cannot be known, as after REFRESH_TIMEOUT_S.
     """
@@ -383,7 +385,7 @@ async def _alone(store: TokenStore, url: str) -> AsyncIterator[None]:
 
 
 def challenged_scopes(refused: HttpResponse) -> list[str]:
-    """The scopes that a refusal asks for."""
+    """Return the scopes that a refusal asks for."""
     # As bytes: httpx2 makes no head of a text that is not ASCII.
     fields = [(name.encode(), text.encode("latin-1", "replace")) for name, text in refused.headers]
     response = httpx2.Response(refused.status, headers=fields)
@@ -452,9 +454,9 @@ def _client_metadata(redirect: str, grants: list[str]) -> OAuthClientMetadata:
 def _known_client(
     options: LoginOptions, browser: _Browser, login: ServerLogin | None
 ) -> OAuthClientInformationFull | None:
-    """The registration that the user has or, to ask for other scopes, that of the login before:
-    servers bind sessions to the client that opened them (python-sdk 2.3: 404 for another one). A
-    login without scopes registers anew, as the server may have forgotten the client.
+    """Return the registration that the user has or, to ask for other scopes, that of the login
+    before: servers bind sessions to the client that opened them (python-sdk 2.3: 404 for another
+    one). A login without scopes registers anew, as the server may have forgotten the client.
     """
     if options.client_id is None:
         if login is None or not options.scopes:
@@ -470,7 +472,7 @@ def _known_client(
 
 
 def _register_for_more(request: httpx2.Request, context: OAuthContext) -> None:
-    """A registration is for all scopes that there are, so that a later login can ask for more with
+    """Register for all scopes that there are, so that a later login can ask for more with
     it (the provider registers for those of now; servers of the python-sdk hold clients to that).
     """
     server, protected = context.oauth_metadata, context.protected_resource_metadata
@@ -534,7 +536,7 @@ def _as_json(model: Any) -> dict[str, Any]:
 
 @contextmanager
 def _explained(url: str) -> Iterator[None]:
-    """Errors of the SDK as ours, in one line."""
+    """Return an error of the SDK as ours, in one line."""
     try:
         yield
     except Exception as error:
@@ -557,7 +559,7 @@ def _first(error: BaseException) -> BaseException:
 
 
 async def _accept_resource(_url: str, _resource: str | None) -> None:
-    """The user has named the resource."""
+    """Accept the resource: the user has named it."""
 
 
 def _say_nothing(_text: str) -> None:

@@ -89,7 +89,7 @@ class TokenStore:
 
     @classmethod
     def of_user(cls) -> TokenStore:
-        """That of whoever runs this."""
+        """Return the store of whoever runs this."""
         return cls(machine_here().data / FOLDER / "logins", _system_keyring())
 
     @property
@@ -98,7 +98,9 @@ class TokenStore:
         return str(self.folder) if self.keyring is None else "the keyring"
 
     def load(self, url: str) -> ServerLogin | None:
-        """The newest login for this server. Raises McpMockError for a store that cannot be read."""
+        """Return the newest login for this server. Raises McpMockError for a store that cannot be
+        read.
+        """
         kept = self._read(url)
         login = kept.logins.get(kept.current)
         if login is None and self.keyring is None and self._path(url, ".keyring").exists():
@@ -109,14 +111,14 @@ class TokenStore:
         return login
 
     def save(self, login: ServerLogin) -> None:
-        """Keeps a login, which is the newest of its server now. Raises McpMockError."""
+        """Keep a login, which is the newest of its server now. Raises McpMockError."""
         kept = self._read(login.url)
         kept.logins[login.issuer] = login
         kept.current = login.issuer
         self._write(login.url, msgspec.json.encode(kept))
 
     def remove(self, url: str) -> bool:
-        """Forgets all logins of a server; whether there were any."""
+        """Forget all logins of a server; whether there were any."""
         found = bool(self._data(url))
         if self.keyring is not None and found:
             _answer_of(self.keyring.delete_password, url)
@@ -126,7 +128,7 @@ class TokenStore:
 
     @contextmanager
     def locked(self, url: str) -> Iterator[bool]:
-        """Whether this process is alone with the login of a server in the block, or another is."""
+        """Tell whether this process is alone with the login of a server in the block."""
         make_private_folder(self.folder)
         handle = os.open(self._path(url, ".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
         try:
@@ -203,7 +205,7 @@ def _answer_of(ask: Callable[..., Answer], *arguments: str) -> Answer:
 
 
 def _system_keyring() -> Keyring | None:
-    """The keyring of the desktop; None on a headless machine, or without the package."""
+    """Return the keyring of the desktop; None on a headless machine, or without the package."""
     # SDKs start servers without this variable: its place is where sd-bus and GLib look then.
     bus = f"/run/user/{os.getuid()}/bus"
     if "DBUS_SESSION_BUS_ADDRESS" not in os.environ and os.path.exists(bus):

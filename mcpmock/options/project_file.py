@@ -6,9 +6,7 @@ choose. It may come with a cloned repository, so the options that are `private` 
 This is the one module of the room that reads a file. `cli` and `testing` are above.
 """
 
-import tomllib
 from collections.abc import Callable, Mapping
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -70,7 +68,7 @@ class ProjectFile:
         return table
 
     def check_tables(self, commands: list[str]) -> None:
-        """Raises ProjectFileError for a table that is of no command."""
+        """Raise ProjectFileError for a table that is of no command."""
         mistakes = [
             f"[{name}]: no command of mcpmock{_near(name, commands)}"
             for name in self.tables
@@ -97,6 +95,8 @@ def find_project_file(place: Path) -> ProjectFile | None:
 
 def _read(path: Path) -> dict[str, Any] | None:
     """Return the tables of a file; None of a `pyproject.toml` that has none for mcpmock."""
+    import tomllib  # only where there is such a file: a hundredth of a start
+
     try:
         data = path.read_bytes()
         if path.name == FILE_NAME:
@@ -111,5 +111,7 @@ def _read(path: Path) -> dict[str, Any] | None:
 
 
 def _near(name: str, known: Mapping[str, object] | list[str]) -> str:
+    from difflib import get_close_matches
+
     near = get_close_matches(name, [*known], n=1)
     return f"; did you mean {near[0]}?" if near else ""

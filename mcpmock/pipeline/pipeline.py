@@ -42,8 +42,8 @@ class Pipeline:
         return self._leave()
 
     def enter(self, frames: Sequence[Frame], now: float) -> list[Sequence[Frame]]:
-        """Frames of one direction enter at their end. Gives what leaves now: batches, each of one
-        direction, in order.
+        """Return frames of one direction enter at their end. Gives what leaves now: batches, each
+        of one direction, in order.
         """
         if self.hung_up:
             return []
@@ -133,7 +133,7 @@ class Pipeline:
             self._schedule(due, place, action)
 
     def _is_more_due(self, now: float) -> bool:
-        """Whether an action other than a hangup is due now."""
+        """Return whether an action other than a hangup is due now."""
         return any(due <= now and type(action) is not Hangup for due, _, _, action in self._due)
 
     def _schedule(self, due: float, place: int, action: Action) -> None:

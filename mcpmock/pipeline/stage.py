@@ -66,15 +66,15 @@ class Stage:
         return None
 
     def begin(self, now: float) -> Iterable[Action]:  # noqa: ARG002
-        """The session begins, before any frame."""
+        """Return the session begins, before any frame."""
         return ()
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
-        """Frames arrived together, all of one direction. Those that no action sends on are
+        """Return frames arrived together, all of one direction. Those that no action sends on are
         dropped.
         """
         return PASS
 
     def wake(self, now: float) -> Iterable[Action]:  # noqa: ARG002
-        """The time of a `Wake` has come."""
+        """Act on a `Wake` whose time has come."""
         return ()

@@ -57,7 +57,7 @@ class Candidate:
     # What it sends.
 
     def speak(self) -> Schedule:
-        """This candidate sends from now on."""
+        """Send from now on."""
         if self._schedule is None:
             happened = self.matcher.happened
             self._schedule = Schedule(
@@ -66,19 +66,19 @@ class Candidate:
         return self._schedule
 
     def join(self, other: Candidate) -> None:
-        """Sends beside another candidate: to the same client, with its bindings, on its streams."""
+        """Send beside another candidate: to the same client, with its bindings, on its streams."""
         self.speak()
         self.matcher.bindings = dict(other.matcher.bindings)
         self.ids.exchanges = dict(other.ids.exchanges)
 
     def begin(self, now: float, *, speaks: bool) -> None:
-        """The session begins: what waits for nothing is due."""
+        """Begin the session: what waits for nothing is due."""
         self._began = now
         if speaks:
             self.speak().begin(now)
 
     def plan_ahead(self, steps: int, now: float) -> None:
-        """Plans so many more steps of the recording."""
+        """Plan so many more steps of the recording."""
         self.plan.grow(steps)
         if self._schedule is not None:
             self._schedule.follow_plan(now)
@@ -98,11 +98,11 @@ class Candidate:
         return None if self._schedule is None else self._schedule.next_due
 
     def fall_silent(self) -> None:
-        """Another candidate sends from now on."""
+        """Send nothing from now on: another candidate does."""
         self._schedule = None
 
     def take_over(self, former: Candidate, answered: Collection[bytes], now: float) -> None:
-        """The `former` lead was ruled out, and this candidate sends from here on.
+        """Send from here on: the `former` lead was ruled out.
 
         The calls in `answered` (their live ids) stay answered. Of what is due by now, as much
         counts as sent as the former lead sent for the same call, or for no call: first what is
@@ -154,7 +154,7 @@ class Candidate:
         return sent
 
     def _purpose(self, planned: PlannedMessage) -> object:
-        """The live calls or the live exchange that a message is sent for, if any."""
+        """Return the live calls or the live exchange that a message is sent for, if any."""
         calls = self.ids.calls
         if planned.calls:
             return tuple(calls[call].id for call in planned.calls if call in calls)
@@ -163,26 +163,28 @@ class Candidate:
     # What the client does.
 
     def note_activity(self, now: float) -> None:
-        """The client sent something: the session is not quiet."""
+        """Note that the client sent something: the session is not quiet."""
         if self._schedule is not None:
             self._schedule.last_activity = now
 
     def accept(self, match: MatchResult, live: ClientMessage, now: float) -> None:
-        """The matched client event happened: the messages that waited for it are released."""
+        """Release the messages that waited for the matched client event."""
         if match.bindings:
             self.matcher.bindings |= match.bindings
         self._note_event(match.event, live, now)
 
     def accept_exact(self, live: ClientMessage, now: float) -> bool:
-        """Follows a request that this plan has exactly so; False if it has none."""
+        """Follow a request that this plan has exactly so; False if it has none."""
         return self._accept_found(self.matcher.find(live, 0), live, now)
 
     def accept_any(self, live: ClientMessage, now: float) -> bool:
-        """Follows what this plan has at any level; False if it has no such message."""
+        """Follow what this plan has at any level; False if it has no such message."""
         return self._accept_found(self.matcher.find(live), live, now)
 
     def accept_reply(self, live: ClientMessage, now: float) -> bool:
-        """The live client answered a server request; False if this plan has no such request."""
+        """Return the live client answered a server request; False if this plan has no such
+        request.
+        """
         content = live.content
         if not isinstance(content, Response) or content.id is None:
             return False
@@ -196,7 +198,7 @@ class Candidate:
                 return False
 
     def accept_cancel(self, live: ClientMessage, now: float) -> bool:
-        """The live client cancelled a call; False if this plan has no such call.
+        """Return the live client cancelled a call; False if this plan has no such call.
 
         Of its remaining messages only those recorded after the cancel are sent; none if the
         recording has no cancel.
@@ -223,8 +225,8 @@ class Candidate:
         return True
 
     def end_session(self, exchange: int, now: float) -> None:
-        """The client ended the session on this live exchange: events recorded before that match
-        nothing any more, and open streams end.
+        """End the session, as the client did on this live exchange: events recorded before that
+        match nothing any more, and open streams end.
         """
         recorded = self.ids.recorded.get(exchange)
         events = self.plan.client_events.values()
@@ -234,19 +236,19 @@ class Candidate:
             self._schedule.end_streams(self.ids.exchanges, now)
 
     def stop_waiting(self, now: float) -> None:
-        """The client will send nothing more: no overlap is worth waiting for."""
+        """Wait for no overlap: the client will send nothing more."""
         if self._schedule is not None:
             self._schedule.stop_waiting(now)
 
     # What it knows.
 
     def answers_on(self, exchange: int) -> bool:
-        """Whether the plan has something to send on this live exchange, now or later."""
+        """Return whether the plan has something to send on this live exchange, now or later."""
         recorded = self.ids.recorded.get(exchange)
         return recorded is not None and recorded in self.plan.by_exchange
 
     def status_on(self, exchange: int) -> int | None:
-        """The recorded status of the response to this live exchange."""
+        """Return the recorded status of the response to this live exchange."""
         recorded = self.ids.recorded.get(exchange, -1)
         messages, positions = self.plan.messages, self.plan.by_exchange.get(recorded, ())
         facts = (messages[position].frame.fact for position in positions)
@@ -312,7 +314,7 @@ class Candidate:
 
 
 def _must_be_sent(planned: PlannedMessage) -> bool:
-    """Whether it must be sent even if another candidate sent an equal message."""
+    """Return whether it must be sent even if another candidate sent an equal message."""
     return planned.answers or isinstance(planned.frame.fact, ENDINGS)
 
 
@@ -374,19 +376,19 @@ class Candidates:
         return bool(self._ahead)
 
     def begin(self, now: float) -> None:
-        """The session begins: the lead sends what waits for nothing."""
+        """Begin the session: the lead sends what waits for nothing."""
         for candidate in self._all:
             candidate.begin(now, speaks=candidate is self.lead)
 
     def note_activity(self, now: float) -> None:
-        """The client sent something: the session is not quiet."""
+        """Note that the client sent something: the session is not quiet."""
         if self._all:
             self._all[0].note_activity(now)
 
     def accept_request(self, live: ClientMessage, now: float, *, keep: bool) -> int | None:
-        """The candidates that know a live request follow it, at the strictest level that any knows
-        it at, those with the nearest handshake first; the others stay only if `keep`. Gives the
-        level; None if no candidate knows it.
+        """Return the candidates that know a live request follow it, at the strictest level that any
+        knows it at, those with the nearest handshake first; the others stay only if `keep`. Gives
+        the level; None if no candidate knows it.
         """
         if not live.is_handshake and self._lead_accepts(
             Candidate.accept_exact, live, now, not keep
@@ -402,8 +404,8 @@ class Candidates:
         return level
 
     def accept_any(self, live: ClientMessage, now: float) -> bool:
-        """The candidates that know a live message follow it, at any level. One that knows what a
-        request without a message (GET, DELETE) opens or ends goes before one that does not.
+        """Return the candidates that know a live message follow it, at any level. One that knows
+        what a request without a message (GET, DELETE) opens or ends goes before one that does not.
         """
         if self._lead_accepts(Candidate.accept_any, live, now):
             return True
@@ -414,7 +416,7 @@ class Candidates:
         return bool(found)
 
     def accept_by_id(self, accept: Accept, live: ClientMessage, now: float) -> bool:
-        """The candidates follow a cancel or a reply; False if none has its request."""
+        """Return the candidates follow a cancel or a reply; False if none has its request."""
         if self._lead_accepts(accept, live, now):
             return True
         accepted = [accept(candidate, live, now) for candidate in self.all]
@@ -432,12 +434,12 @@ class Candidates:
         return True
 
     def _find(self, live: ClientMessage) -> list[Found]:
-        """The candidates that know a live message, at any level, in their order."""
+        """Return the candidates that know a live message, at any level, in their order."""
         matches = ((candidate, candidate.matcher.find(live)) for candidate in self.all)
         return [(candidate, match) for candidate, match in matches if match is not None]
 
     def _prefer(self, found: list[Found], now: float, *, keep: bool) -> None:
-        """These candidates go before the others, in this order; the others stay only if `keep`."""
+        """Put these candidates before the others, in this order; the others stay only if `keep`."""
         former = self.lead
         known = [candidate for candidate, _ in found]
         if keep:
@@ -455,12 +457,12 @@ class Candidates:
             candidate.accept(match, live, now)
 
     def _catch_up(self) -> None:
-        """Lets the others follow what only the lead has followed."""
+        """Let the others follow what only the lead has followed."""
         steps, self._ahead = self._ahead, []
         lead, *others = self._all
         self._all = [lead, *(other for other in others if _stays(other, steps))]
 
 
 def _stays(candidate: Candidate, steps: Sequence[_Step]) -> bool:
-    """Lets a candidate follow; False as soon as that rules it out."""
+    """Let a candidate follow; False as soon as that rules it out."""
     return all(step.accept(candidate, step.live, step.now) or not step.narrows for step in steps)

@@ -47,17 +47,17 @@ class Fallback:
 
 
 def empty_result(id_: bytes) -> Frame:
-    """The answer to a ping."""
+    """Return the answer to a ping."""
     return Frame(S2C, b'{"jsonrpc":"2.0","id":%b,"result":{}}' % id_)
 
 
 def method_not_found(id_: bytes, method: str) -> Frame:
-    """The answer of a server to a method it does not have."""
+    """Return the answer of a server to a method it does not have."""
     return Frame(S2C, edit.error(id_, METHOD_NOT_FOUND, f"Method not found: {method}"))
 
 
 def too_long(size: int) -> Frame:
-    """The answer to a message that was too long to be parsed, so that its id is unknown."""
+    """Return the answer to a message that was too long to be parsed, so that its id is unknown."""
     message = f"mcpmock: a message of {size} bytes is too long"
     return Frame(S2C, edit.error(b"null", INVALID_REQUEST, message))
 
@@ -65,7 +65,9 @@ def too_long(size: int) -> Frame:
 def exchange(
     number: int | None, status: int = HTTPStatus.OK, message: Frame | None = None
 ) -> list[Frame]:
-    """The response of a live exchange with this message; without an exchange, the message alone."""
+    """Return the response of a live exchange with this message; without an exchange, the message
+    alone.
+    """
     if number is None:
         return [] if message is None else [message]
     headers = [] if message is None else [("Content-Type", "application/json")]
@@ -77,7 +79,9 @@ def exchange(
 
 
 def answer_unrecorded(live: ClientMessage) -> list[Frame] | None:
-    """The answer to a request that is no miss though it was not recorded; None for all others."""
+    """Return the answer to a request that is no miss though it was not recorded; None for all
+    others.
+    """
     content = live.content
     if not isinstance(content, Request):
         return None
@@ -92,8 +96,8 @@ def answer_unrecorded(live: ClientMessage) -> list[Frame] | None:
 
 
 def answer_without_result(live: ClientMessage, *, is_path: bool, in_session: bool) -> list[Frame]:
-    """The response to an exchange whose message needs no JSON-RPC answer. `is_path`: messages are
-    posted to its path, so a client may open a stream there, or end its session.
+    """Return the response to an exchange whose message needs no JSON-RPC answer. `is_path`:
+    messages are posted to its path, so a client may open a stream there, or end its session.
     """
     if live.is_posted and isinstance(live.content, Opaque):
         error = Frame(S2C, edit.error(b"null", PARSE_ERROR, "Parse error"))
@@ -110,7 +114,7 @@ def answer_without_result(live: ClientMessage, *, is_path: bool, in_session: boo
 
 
 def answer_lost(live: ClientMessage) -> list[Frame]:
-    """The response to a request that names a session that is over or never existed."""
+    """Return the response to a request that names a session that is over or never existed."""
     # Streamable HTTP, "Session Management" 3 and 4: a server answers 404 to the id of a session
     # that it terminated; the client then initializes a new one.
     id_ = live.ids[0] if len(live.ids) == 1 else b"null"
@@ -119,7 +123,7 @@ def answer_lost(live: ClientMessage) -> list[Frame]:
 
 
 def answer_large_batch(live: ClientMessage) -> list[Frame]:
-    """The refusal of a batch with more than MAX_BATCH_MESSAGES."""
+    """Return the refusal of a batch with more than MAX_BATCH_MESSAGES."""
     text = f"Invalid Request: a batch has at most {MAX_BATCH_MESSAGES} messages"
     if live.exchange is not None:
         error = Frame(S2C, edit.error(b"null", INVALID_REQUEST, text))

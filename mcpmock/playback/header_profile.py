@@ -42,8 +42,8 @@ that may differ.
 
 
 def fingerprint(head: HttpRequest, *, with_path: bool) -> Fingerprint:
-    """The profile of a head. `with_path`: the request has no message, so that its path must agree
-    at every level.
+    """Return the profile of a head. `with_path`: the request has no message, so that its path must
+    agree at every level.
     """
     # A client sends the same fields with every call, but for the length of its body.
     fields = tuple(field for field in head.headers if field[0].lower() != "content-length")
@@ -70,7 +70,7 @@ def _fingerprint(
 
 
 def _compared_value(name: str, value: str) -> str | None:
-    """The part of a field that is compared; None for a field that is ignored."""
+    """Return the part of a field that is compared; None for a field that is ignored."""
     if name == VERSION:
         return value
     if name in _PRESENCE_ONLY:
@@ -89,7 +89,7 @@ def _compared_value(name: str, value: str) -> str | None:
 
 
 def at(found: Fingerprint, level: int) -> Fingerprint:
-    """The part of a profile that is compared at this level."""
+    """Return the part of a profile that is compared at this level."""
     if level < FIRST_HEADER_LEVEL:
         return found
     if level == FIRST_HEADER_LEVEL:
@@ -98,7 +98,7 @@ def at(found: Fingerprint, level: int) -> Fingerprint:
 
 
 def is_fixed(name: str, found: Fingerprint) -> bool:
-    """Whether every level compares this field."""
+    """Return whether every level compares this field."""
     # Many servers validate Host against DNS rebinding: a request that differs there is a different
     # request at every level. Origin, which every server validates (Streamable HTTP, "Security
     # Warning"), differs between a browser and every other client: its refusals are remembered.
@@ -106,25 +106,25 @@ def is_fixed(name: str, found: Fingerprint) -> bool:
 
 
 def is_mirror(name: str) -> bool:
-    """Whether the field repeats a value of the body (revision 2026-07-28): if it differs between
-    two requests with equal bodies, one of them is wrong.
+    """Return whether the field repeats a value of the body (revision 2026-07-28): if it differs
+    between two requests with equal bodies, one of them is wrong.
     """
     return name in _MIRRORS or name.startswith(_MIRROR_PREFIX)
 
 
 def session_parameter(head: HttpRequest) -> str | None:
-    """The session id in the query; None without one."""
+    """Return the session id in the query; None without one."""
     parameters = parse_qsl(head.target.partition("?")[2], keep_blank_values=True)
     return next((value for name, value in parameters if is_session_parameter(name)), None)
 
 
 def is_session_parameter(name: str) -> bool:
-    """Whether a query parameter of this name holds a session id (HTTP+SSE)."""
+    """Return whether a query parameter of this name holds a session id (HTTP+SSE)."""
     return re.sub(r"[^a-z]", "", name.lower()) in ("sessionid", "session", "sid")
 
 
 def _unwrap_value(value: str) -> str:
-    """The value as the body has it, without the base64 that wraps non-ASCII values."""
+    """Return the value as the body has it, without the base64 that wraps non-ASCII values."""
     raw = value.encode("utf-8", "surrogateescape")
     return unwrapped(raw).decode("utf-8", "surrogateescape")
 

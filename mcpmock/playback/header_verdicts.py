@@ -50,15 +50,15 @@ class HeaderVerdicts:
         return cls(bad, names)
 
     def refused(self, live: MatchSubject) -> bool:
-        """Whether a live request has a trait that the recorded server always refused."""
+        """Return whether a live request has a trait that the recorded server always refused."""
         if live.http is None or not self.bad.get(live.method):
             return False
         return not self.bad[live.method].isdisjoint(_traits(live.http, self.names[live.method]))
 
 
 def contradict(recorded: Fingerprint, live: Fingerprint) -> bool:
-    """Whether two requests with equal bodies differ in a field that repeats a value of the body
-    (then one of them is wrong), or in the stream that they resume.
+    """Return whether two requests with equal bodies differ in a field that repeats a value of the
+    body (then one of them is wrong), or in the stream that they resume.
     """
     return recorded.get(LAST_EVENT) != live.get(LAST_EVENT) or any(
         is_mirror(name) and live.get(name, value) != value and not holds_placeholder(value)

@@ -64,7 +64,7 @@ class LiveIds:
     """
 
     def bind(self, event: ClientEvent, live: ClientMessage) -> None:
-        """The live frame stands for this client event: its ids for the recorded ones (a batch in
+        """Bind the live frame to this client event: its ids for the recorded ones (a batch in
         the order of its requests: equal keys mean equal order), its exchange for the recorded one.
         """
         exchange = event.frame.exchange
@@ -78,12 +78,12 @@ class LiveIds:
             self._numbers.set(request.id, number)
 
     def number(self, id_: bytes) -> int | None:
-        """The recorded call that a live id stands for."""
+        """Return the recorded call that a live id stands for."""
         return self._numbers.find(id_)
 
     def render(self, planned: PlannedMessage, bindings: Bindings) -> list[Frame]:
-        """The recorded frames with live ids, tokens and values; none for progress that the live
-        client did not ask for, and for what has no live exchange to be sent on.
+        """Return the recorded frames with live ids, tokens and values; none for progress that the
+        live client did not ask for, and for what has no live exchange to be sent on.
         """
         if planned.exchange is None:
             return self._render_message(planned, bindings)
@@ -149,8 +149,9 @@ class LiveIds:
         return HttpResponse(head.status, head.reason, headers)
 
     def _endpoint(self, uri: bytes) -> bytes:
-        """Where the live client is to post its messages: the recorded URI with the live session in
-        place of the recorded one, be that the value of a parameter that says so or of any.
+        """Return where the live client is to post its messages: the recorded URI with the live
+        session in place of the recorded one, be that the value of a parameter that says so or of
+        any.
         """
         text = uri.decode("utf-8", "surrogateescape")
         session = quote(self.session(), safe="")
@@ -165,7 +166,9 @@ class LiveIds:
         return _QUERY_VALUE.sub(value, text).encode("utf-8", "surrogateescape")
 
     def _render_batch(self, raw: bytes, live_values: tuple[LiveValue, ...]) -> bytes | None:
-        """Each member by itself; progress that the live client did not ask for is left out."""
+        """Return each member by itself; progress that the live client did not ask for is left
+        out.
+        """
         spans = elements(raw) or []
         rendered = [
             (

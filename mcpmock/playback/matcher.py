@@ -128,7 +128,7 @@ class RequestIndex:
         return attrs.evolve(subject, http={**subject.http, **places}) if places else subject
 
     def by_key(self, level: int, *, bare: bool) -> dict[Key, list[int]]:
-        """The client events planned so far by key; with `bare` by the key of their message
+        """Return the client events planned so far by key; with `bare` by the key of their message
         alone.
         """
         table = self.table(level, bare=bare)
@@ -136,14 +136,14 @@ class RequestIndex:
         return table.indices
 
     def table(self, level: int, *, bare: bool) -> KeyTable:
-        """The same for those client events that have been looked at."""
+        """Return the same for those client events that have been looked at."""
         table = self._tables.get((level, bare))
         if table is None:
             table = self._tables[level, bare] = KeyTable()
         return table
 
     def extend(self, level: int, *, bare: bool) -> bool:
-        """Looks at some more client events for a table; False if there are none left."""
+        """Look at some more client events for a table; False if there are none left."""
         table = self.table(level, bare=bare)
         if table.seen == len(self.plan.sequence) and not self.plan.grow():
             return False
@@ -151,8 +151,8 @@ class RequestIndex:
         return True
 
     def placeholders_until(self, last: int | None) -> list[int]:
-        """The client events that hold placeholders, which no key finds: at least those up to this
-        one, or all that are planned.
+        """Return the client events that hold placeholders, which no key finds: at least those up to
+        this one, or all that are planned.
         """
         sequence = self.plan.sequence
         while self._searched < len(sequence):
@@ -180,7 +180,7 @@ class RequestIndex:
                     self.keys_as_written[content.method, content.params] = key
 
     def reach_end(self) -> bool:
-        """Plans up to the end of the client's input; False if there is none, or if the recorded
+        """Plan up to the end of the client's input; False if there is none, or if the recorded
         server did nothing more after it: then it makes no difference.
         """
         # A client that leaves after ten calls does not wait until the other 100,000 are planned.
@@ -193,7 +193,7 @@ class RequestIndex:
         return True
 
     def reach_handshakes(self) -> None:
-        """Plans up to the last handshake of the recording."""
+        """Plan up to the last handshake of the recording."""
         if not self.plan.whole:
             self.plan.reach(self._last_handshake)
 
@@ -238,8 +238,8 @@ class Matcher:
         return self.index.plan
 
     def find(self, live: ClientMessage, level: int | None = None) -> MatchResult | None:
-        """The first unused client event that a live message stands for, at the strictest level that
-        has one, or at this one.
+        """Return the first unused client event that a live message stands for, at the strictest
+        level that has one, or at this one.
         """
         content = live.content
         if live.head is None and not level and isinstance(content, Request):
@@ -264,8 +264,8 @@ class Matcher:
         return next((match for match in found if match is not None), None)
 
     def repeats(self, live: ClientMessage, level: int | None = None) -> list[MatchResult]:
-        """All client events that ask the same as a live message, used or not, at the strictest
-        level that has any, or at this one. For a request only events with requests count.
+        """Return all client events that ask the same as a live message, used or not, at the
+        strictest level that has any, or at this one. For a request only events with requests count.
         """
         subject = self._subject(live)
         if live.is_handshake:
@@ -290,7 +290,7 @@ class Matcher:
         return []
 
     def near(self, live: MatchSubject, count: int = 3) -> list[NearMiss]:
-        """The recorded requests that come nearest to one that matches none."""
+        """Return the recorded requests that come nearest to one that matches none."""
         self.plan.complete()
         found = []
         for event in self.plan.sequence:
@@ -308,12 +308,14 @@ class Matcher:
         return sorted(found, key=lambda near: (len(near.differences), near.n))[:count]
 
     def levels_for(self, live: ClientMessage) -> range:
-        """The match levels that can make a difference: without a head those of heads cannot."""
+        """Return the match levels that can make a difference: without a head those of heads
+        cannot.
+        """
         headless = live.head is None and not isinstance(live.frame.fact, HttpRequest)
         return range(min(self.levels, FIRST_HEADER_LEVEL) if headless else self.levels)
 
     def next_in_order(self) -> int | None:
-        """The first client event not used yet: the only one that strict order takes."""
+        """Return the first client event not used yet: the only one that strict order takes."""
         while self._passed < len(self.plan.sequence) or self.plan.grow():
             for event in islice(self.plan.sequence, self._passed, None):
                 if event.in_order and event.index not in self.happened:
@@ -363,7 +365,7 @@ class Matcher:
         return None if exact is None else MatchResult(self.plan.client_events[exact], level)
 
     def _find_handshake(self, live: MatchSubject, request: bool, level: int) -> MatchResult | None:
-        """The nearest handshake, and of several the first."""
+        """Return the nearest handshake, and of several the first."""
         nearest = self._nearest_handshake(live, request, level)
         if self.plan.whole or (nearest is not None and not nearest.handshake_distance):
             return nearest
@@ -388,7 +390,9 @@ class Matcher:
         return 0 if recorded is None or live is None else handshake_distance(recorded, live)
 
     def _same(self, live: MatchSubject, level: int) -> dict[int, Bindings]:
-        """All planned ones that have the key of a live message, or can have it with its values."""
+        """Return all planned ones that have the key of a live message, or can have it with its
+        values.
+        """
         table = self.index.by_key(level, bare=live.http is None)
         found = {index: Bindings() for key in _keys(live, level) for index in table.get(key, ())}
         for index in self.index.placeholders_until(None):
@@ -425,8 +429,8 @@ class Matcher:
         return None
 
     def _eligible(self, index: int, live: MatchSubject, level: int) -> bool:
-        """Whether a head may differ: a good request never gets the refusal of a bad one, nor a bad
-        one the answer to a good one.
+        """Return whether a head may differ: a good request never gets the refusal of a bad one, nor
+        a bad one the answer to a good one.
         """
         if level < FIRST_HEADER_LEVEL:
             return True
@@ -458,7 +462,7 @@ class Matcher:
                 yield event.index
 
     def _all_events(self) -> Iterator[ClientEvent]:
-        """The client events in their order; plans on behind the last one."""
+        """Yield the client events in their order; plans on behind the last one."""
         place = 0
         while place < len(self.plan.sequence) or self.plan.grow():
             for event in islice(self.plan.sequence, place, None):
@@ -483,8 +487,8 @@ class Matcher:
 
 
 def _keys(live: MatchSubject, level: int) -> tuple[Key, ...]:
-    """The key of a live message, and the key of what was recorded without a head: a head then
-    counts on neither side.
+    """Return the key of a live message, and the key of what was recorded without a head: a head
+    then counts on neither side.
     """
     if live.http is None:
         return (live.key(level, bare=True),)
@@ -510,5 +514,5 @@ def _unify_subjects(
 
 
 def _is_said(event: Event) -> bool:
-    """Whether it is something else than the end of a stream or of a process."""
+    """Return whether it is something else than the end of a stream or of a process."""
     return event.end is UNSET and event.frame is not None

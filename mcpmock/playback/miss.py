@@ -53,7 +53,9 @@ class Miss:
 
 
 def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
-    """The JSON-RPC error for each request of a live message that matches nothing recorded."""
+    """Return the JSON-RPC error for each request of a live message that matches nothing
+    recorded.
+    """
     why = f" ({miss.revisions})" if miss.revisions else ""
     again = " again (the option repeats says what may be)" if miss.is_used_up else ""
     message = f"mcpmock: nothing recorded answers this {miss.method}{again}{why}"
@@ -63,8 +65,8 @@ def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
 
 
 def hide_secrets(near: Sequence[NearMiss], live: ClientMessage, known: Bindings) -> list[NearMiss]:
-    """Near misses without the secrets of the live client, as a recording would have them: what a
-    miss says reaches terminals, logs and reports. `known` are the values of placeholders.
+    """Return near misses without the secrets of the live client, as a recording would have them:
+    what a miss says reaches terminals, logs and reports. `known` are the values of placeholders.
     """
     if not any(one.differences for one in near):
         return [*near]
@@ -88,7 +90,7 @@ def hide_secrets(near: Sequence[NearMiss], live: ClientMessage, known: Bindings)
 
 
 def near_misses(miss: Miss) -> list[dict[str, Any]]:
-    """The nearest requests as JSON: `event` (null for a stub's entry), `why`, and up to ten
+    """Return the nearest requests as JSON: `event` (null for a stub's entry), `why`, and up to ten
     `differences` (null for a value that is absent).
     """
     return [_near_miss(near) for near in miss.near]

@@ -42,7 +42,7 @@ class OpenOverlaps:
             self._pass_request(event)
 
     def wait(self, position: int) -> bool:
-        """Whether the message has to wait; if so, `note_event` says when that is over."""
+        """Return whether the message has to wait; if so, `note_event` says when that is over."""
         overlaps = self.plan.messages[position].overlaps
         if not overlaps:
             return False
@@ -58,13 +58,15 @@ class OpenOverlaps:
         return missing > 0
 
     def note_event(self, event: int) -> list[int]:
-        """A client event happened. Gives the messages that wait for nothing more."""
+        """Return a client event happened. Gives the messages that wait for nothing more."""
         over = self._of_event.pop(event, [])
         over += self._pass_request(event)
         return [position for position in over if self._is_over(position)]
 
     def latest(self, position: int, since: float) -> float:
-        """When the latest of the message's overlaps came; `since` if none came after that."""
+        """Return when the latest of the message's overlaps came; `since` if none came after
+        that.
+        """
         overlaps = self.plan.messages[position].overlaps
         for event, time in reversed(self.happened.items()):
             if time <= since:
@@ -75,7 +77,7 @@ class OpenOverlaps:
         return since
 
     def _pass_request(self, event: int) -> Iterable[int]:
-        """The messages whose whole stretch has come with this event."""
+        """Return the messages whose whole stretch has come with this event."""
         rank = self.plan.request_ranks.get(event)
         if rank is None or rank in self._before:
             return ()
@@ -91,7 +93,7 @@ class OpenOverlaps:
         return over
 
     def _move(self, behind: list[tuple[int, int]], rank: int) -> None:
-        """These wait for an earlier request now."""
+        """Let these wait for an earlier request."""
         there = self._behind.get(rank, [])
         few, many = sorted((behind, there), key=len)
         for one in few:
@@ -99,7 +101,7 @@ class OpenOverlaps:
         self._behind[rank] = many
 
     def _last_missing(self, rank: int) -> int:
-        """The last request up to this one that has not come; -1 if all came."""
+        """Return the last request up to this one that has not come; -1 if all came."""
         found = rank
         while found in self._before:
             found = self._before[found]

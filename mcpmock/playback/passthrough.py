@@ -103,7 +103,7 @@ class Live(Stage):
         return actions
 
     def _is_for_server(self, content: object) -> bool:
-        """Whether it belongs to a call between the client and the real server."""
+        """Return whether it belongs to a call between the client and the real server."""
         if not isinstance(content, (Response, Notification)):
             return False
         return self._correlation.note(C2S, content, 0).call is not None
@@ -123,7 +123,7 @@ class Live(Stage):
         return [Send(handshake[:1])]
 
     def _pass_on(self, frames: list[Frame]) -> Iterable[Action]:
-        """Sends frames to the real server, after the handshake."""
+        """Send frames to the real server, after the handshake."""
         if self._awaited is None:
             return [Send(frames)]
         self._waiting += frames
@@ -132,7 +132,7 @@ class Live(Stage):
     # The two servers.
 
     def _player_actions(self, actions: Iterable[Action]) -> Iterable[Action]:
-        """The actions of the player. The session ends with the real server, once opened."""
+        """Yield the actions of the player. The session ends with the real server, once opened."""
         for action in actions:
             if not self.opened:
                 yield action
@@ -158,7 +158,7 @@ class Live(Stage):
         return [Send(passed), Send(flushed)]
 
     def _answers_handshake(self, items: Sequence[Message]) -> bool:
-        """Whether this is the answer to the handshake, which the client has already."""
+        """Return whether this is the answer to the handshake, which the client has already."""
         if self._awaited is None or len(items) != 1 or not isinstance(items[0], Response):
             return False
         return items[0].id is not None and same_id(items[0].id, self._awaited)
@@ -172,8 +172,8 @@ class Live(Stage):
         return frame
 
     def _with_prefixed_id(self, frame: Frame, message: Message) -> Frame:
-        """A request of the real server, or the cancel of one, with an id that no request of the
-        recorded one has.
+        """Return a request of the real server, or the cancel of one, with an id that no request of
+        the recorded one has.
         """
         path: tuple[str, ...] = ("id",)
         if isinstance(message, Notification) and message.method == CANCELLED:
@@ -190,7 +190,7 @@ class Live(Stage):
 
 
 def _without_id_prefix(frame: Frame) -> Frame:
-    """The client's answer to a request of the real server, with the server's own id."""
+    """Return the client's answer to a request of the real server, with the server's own id."""
     span = locate(frame.raw, ("id",)) if isinstance(frame.content, Response) else None
     if span is None:
         return frame
@@ -200,7 +200,7 @@ def _without_id_prefix(frame: Frame) -> Frame:
 
 
 def _reassemble(frame: Frame, reassembly: Reassembly) -> Frame | None:
-    """The frame, or with the last piece of a long line the whole line; None before."""
+    """Return the frame, or with the last piece of a long line the whole line; None before."""
     if not isinstance(frame.fact, Fragment):
         return frame
     whole = reassembly.add(frame)

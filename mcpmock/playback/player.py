@@ -162,7 +162,9 @@ class Player(Stage):
         return {k: v for c in self._candidates.all for k, v in c.matcher.bindings.items()}
 
     def leftovers(self) -> list[str]:
-        """Return what the recording still had when all was over, in words; empty if it was used up."""
+        """Return what the recording still had when all was over, in words; empty if it was used
+        up.
+        """
         return [] if self.leading is None else leftovers(self.leading)
 
     @property
@@ -175,7 +177,7 @@ class Player(Stage):
         return self.selection.options.order == "strict"
 
     def _session_id(self) -> str:
-        """The id of the live session. Exchanges that belong to none get a new one each."""
+        """Return the id of the live session. Exchanges that belong to none get a new one each."""
         if self._session is None or self.stateless:
             self._session = self.mint()
         return self._session
@@ -203,7 +205,7 @@ class Player(Stage):
                 pass
 
     def _receive_request(self, live: ClientMessage, now: float) -> None:
-        """A message that wants a JSON-RPC answer."""
+        """Take a message that wants a JSON-RPC answer."""
         if self.stateless:
             answered = self._answer_stateless(live, now)
             answered = answered or (self._translate(live) and self._answer_stateless(live, now))
@@ -227,8 +229,8 @@ class Player(Stage):
         return self._candidates.accept_request(live, now, keep=is_probe)
 
     def _translate(self, live: ClientMessage) -> bool:
-        """Whether there are candidates for the first time, since the client speaks a revision of
-        the era that was not recorded.
+        """Return whether there are candidates for the first time, since the client speaks a
+        revision of the era that was not recorded.
         """
         if self._translated_to is not None:
             return False
@@ -265,7 +267,7 @@ class Player(Stage):
         return f"recorded with revision {recorded}, asked with {self._translated_to}"
 
     def _note_selected(self) -> None:
-        """Other sessions take other episodes first."""
+        """Note what was selected: other sessions take other episodes first."""
         lead = self._candidates.lead
         assert lead is not None
         if self._candidates.undecided:
@@ -280,13 +282,15 @@ class Player(Stage):
             self._led = True
 
     def _decide(self) -> None:
-        """Another session begins, and has to know which episodes this one may still be."""
+        """Decide which episodes this session may still be: another session begins, and has to
+        know.
+        """
         self._deferred = False
         if not self._narrowed and len(self._candidates.all) == 1:
             self._note_selected()
 
     def _receive_end(self, live: ClientMessage, now: float) -> None:
-        """The client will send nothing more."""
+        """Note that the client will send nothing more."""
         self._follow(live, now)
         for candidate in self._speakers:
             candidate.stop_waiting(now)
@@ -297,7 +301,9 @@ class Player(Stage):
         self._closing = self._closing or "the client closed"
 
     def _receive_other(self, live: ClientMessage, now: float) -> None:
-        """A message that wants no JSON-RPC answer. Over HTTP it gets a response all the same."""
+        """Take a message that wants no JSON-RPC answer. Over HTTP it gets a response all the
+        same.
+        """
         content = live.content
         if self.stateless:
             if not self._answer_stateless(live, now):
@@ -321,8 +327,8 @@ class Player(Stage):
         live: ClientMessage,
         now: float,
     ) -> None:
-        """A cancel or an answer belongs to a request by its id. One that belongs to no request is
-        as good as noise.
+        """Follow a cancel or an answer: it belongs to a request by its id. One that belongs to no
+        request is as good as noise.
         """
         lead = self._candidates.lead
         expected = lead.matcher.next_in_order() if lead and self._strict else None
@@ -333,7 +339,7 @@ class Player(Stage):
             self._miss(live, MatchSubject(live.name, None))
 
     def _follow(self, live: ClientMessage, now: float) -> None:
-        """A message that only lets happen what waited for it."""
+        """Take a message that only lets happen what waited for it."""
         alone = isinstance(live.frame.fact, HttpRequest)
         if alone and not (self.stateless or self._led or self._narrowed):
             self._streams[live.exchange] = live
@@ -348,8 +354,9 @@ class Player(Stage):
     # Exchanges that belong to no session, and repeated answers.
 
     def _answer_stateless(self, live: ClientMessage, now: float) -> bool:
-        """Exchanges without a session are dealt in recorded order, and of equal ones the last is
-        repeated. A handshake is repeated before another client's handshake is taken for it.
+        """Answer without a session: such exchanges are dealt in recorded order, and of equal ones
+        the last is repeated. A handshake is repeated before another client's handshake is taken for
+        it.
         """
         for candidate in self._candidates.all:
             for level in candidate.matcher.levels_for(live):
@@ -363,7 +370,7 @@ class Player(Stage):
         return False
 
     def _repeat(self, live: ClientMessage, now: float) -> bool:
-        """Answers once more with an answer that was given before, where the options say so."""
+        """Answer once more with an answer that was given before, where the options say so."""
         if not self._stubs and not self._may_repeat(live):
             return False
         candidates = self._candidates.all
@@ -372,7 +379,7 @@ class Player(Stage):
         return any(self._repeats.add(candidate, live, None, now) for candidate in candidates)
 
     def _may_repeat(self, live: ClientMessage) -> bool:
-        """Whether the options let a request be answered more often than it was recorded."""
+        """Return whether the options let a request be answered more often than it was recorded."""
         repeats = self.selection.options.repeats
         if repeats != "auto":
             return repeats != "error"
@@ -390,7 +397,7 @@ class Player(Stage):
     def _handshake_distance(
         self, candidate: Candidate, live: ClientMessage, level: int | None = None
     ) -> int:
-        """How far the nearest handshake of a candidate is from this one, used or not."""
+        """Return how far the nearest handshake of a candidate is from this one, used or not."""
         again = candidate.matcher.repeats(live, level)
         return again[0].handshake_distance if again else 0
 
@@ -432,7 +439,7 @@ class Player(Stage):
             self.report(PlayerNote(method, f"matched in spite of {MATCH_LEVELS[level]}"))
 
     def _without_result(self, live: ClientMessage) -> list[Frame]:
-        """The response to a message for which the recording has none."""
+        """Return the response to a message for which the recording has none."""
         if self._is_lost(live):
             return answer_lost(live)
         paths = self.selection.paths | self._assembly.paths
@@ -440,15 +447,17 @@ class Player(Stage):
         return answer_without_result(live, is_path=is_path, in_session=not self.stateless)
 
     def _is_recorded(self, live: ClientMessage) -> bool:
-        """Whether any candidate has an equal message, used or not."""
+        """Return whether any candidate has an equal message, used or not."""
         return any(candidate.matcher.repeats(live) for candidate in self._candidates.all)
 
     def _is_lost(self, live: ClientMessage) -> bool:
-        """Whether it belongs to a session that is over, or that never was."""
+        """Return whether it belongs to a session that is over, or that never was."""
         return self._over or (self.stateless and live.names_session)
 
     def _end_session(self, live: int | None, now: float) -> None:
-        """The client ends the session on this exchange, unless the recorded server refused."""
+        """End the session, as the client does on this exchange, unless the recorded server
+        refused.
+        """
         if live is not None and not self._refuses(live):
             self._over = True
             for candidate in self._candidates.all:
@@ -473,7 +482,7 @@ class Player(Stage):
         return self._repeats.playing if lead is None else [lead, *self._repeats.playing]
 
     def _send_due(self, now: float) -> Iterable[Action]:
-        """Sends what is due and says when to come again."""
+        """Send what is due and says when to come again."""
         frames: list[Frame] = []
         speakers = self._speakers
         for candidate in speakers:

@@ -51,7 +51,7 @@ class Repeats:
         return True
 
     def drop_exchange(self, exchange: int) -> None:
-        """The client of a live exchange left: nothing more is sent on it."""
+        """Send nothing more on a live exchange that its client left."""
         self.playing = [repeat for repeat in self.playing if exchange not in repeat.ids.recorded]
 
     def drop_finished(self) -> None:

@@ -130,7 +130,7 @@ class RequestAssembly:
     _on_http: bool = False
 
     def add(self, frame: Frame) -> ClientMessage | None:
-        """Takes the next frame and gives the message that is whole with it. The end of an exchange
+        """Take the next frame and gives the message that is whole with it. The end of an exchange
         is given after the exchange is closed here.
         """
         exchange, fact = frame.exchange, frame.fact
@@ -153,7 +153,7 @@ class RequestAssembly:
         return ClientMessage(frame, self._take_head(exchange))
 
     def sendable(self, frames: list[Frame]) -> list[Frame]:
-        """The frames without those on exchanges that are over, and without second heads."""
+        """Return the frames without those on exchanges that are over, and without second heads."""
         if not self._on_http:
             return frames
         return [frame for frame in frames if frame.exchange is None or self._may_send(frame)]
@@ -167,7 +167,7 @@ class RequestAssembly:
         return None
 
     def _take_head(self, exchange: int | None) -> HttpRequest | None:
-        """The head of an exchange whose message is whole: messages are posted there."""
+        """Return the head of an exchange whose message is whole: messages are posted there."""
         frame = None if exchange is None else self._heads.pop(exchange, None)
         head = None if frame is None else frame.fact
         if not isinstance(head, HttpRequest):

@@ -78,16 +78,16 @@ class MatchSubject:
     """The parameters of a handshake: they need not be equal, but the nearest is preferred."""
 
     def at(self, level: int) -> Any:
-        """The parameters that this level compares."""
+        """Return the parameters that this level compares."""
         return _without_identity(self.params) if level else self.params
 
     def http_at(self, level: int) -> Fingerprint | None:
-        """The part of the head that this level compares."""
+        """Return the part of the head that this level compares."""
         return None if self.http is None else at(self.http, level)
 
     def key(self, level: int, *, bare: bool = False) -> Key:
-        """Equal for messages that are the same at this level; `bare` ignores the heads. The form
-        may change: do not store it.
+        """Return a key that is equal for messages that are the same at this level; `bare` ignores
+        the heads. The form may change: do not store it.
         """
         heads = () if bare or self.http is None else tuple(sorted(at(self.http, level).items()))
         return self.method, canonical(self.at(level)), heads
@@ -97,7 +97,9 @@ Key = tuple[str, bytes, tuple[tuple[str, str], ...]]
 
 
 def last_handshake(events: Sequence[Event]) -> int:
-    """The place of the last event that may be a handshake, by a look at its bytes; -1 without."""
+    """Return the place of the last event that may be a handshake, by a look at its bytes; -1
+    without.
+    """
     for place in range(len(events) - 1, -1, -1):
         event = events[place]
         if event.d != "c2s":
@@ -109,8 +111,8 @@ def last_handshake(events: Sequence[Event]) -> int:
 
 
 def match_subject(frame: Frame, head: HttpRequest | None = None) -> MatchSubject | None:
-    """The subject of a client frame; None for responses, noise and facts, which are matched in
-    other ways.
+    """Return the subject of a client frame; None for responses, noise and facts, which are matched
+    in other ways.
     """
     content = frame.content
     if isinstance(content, HttpRequest):
@@ -132,8 +134,8 @@ def _message_subject(content: Content, http: Fingerprint | None = None) -> Match
 
 
 def significant(params: bytes | None) -> Any:
-    """The decoded parameters (or result) of a message without their volatile parts, or the bytes if
-    they cannot be decoded.
+    """Return the decoded parameters (or result) of a message without their volatile parts, or the
+    bytes if they cannot be decoded.
     """
     if params is None:
         return {}
@@ -149,8 +151,8 @@ def significant(params: bytes | None) -> Any:
 
 
 def canonical(value: Any) -> bytes:
-    """Equal for equal decoded values, in any order of members. Do not store it: the form may
-    change.
+    """Return bytes that are equal for equal decoded values, in any order of members. Do not store
+    it: the form may change.
     """
     if isinstance(value, bytes):
         return b"\0" + value
@@ -161,7 +163,7 @@ def canonical(value: Any) -> bytes:
 
 
 def handshake_distance(one: MatchSubject, other: MatchSubject) -> int:
-    """How different two handshakes are (0: equal). Another revision weighs more than another
+    """Return how different two handshakes are (0: equal). Another revision weighs more than another
     client, and another client more than everything else.
     """
     if one.handshake is None or other.handshake is None:
@@ -171,7 +173,7 @@ def handshake_distance(one: MatchSubject, other: MatchSubject) -> int:
 
 
 def _without_volatile(params: Any) -> Any:
-    """The parameters, which belong to the caller alone, without what does not count."""
+    """Return the parameters, which belong to the caller alone, without what does not count."""
     if not isinstance(params, dict):
         return {} if params is None else params
     if isinstance(params.get("context"), dict):
@@ -206,7 +208,7 @@ def _with_meta(params: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
 
 
 def _normalize_numbers(value: Any) -> Any:
-    """Equal numbers get one form: `1.0` and `1e0` become 1. Numbers that JSON cannot express stay
+    """Give equal numbers one form: `1.0` and `1e0` become 1. Numbers that JSON cannot express stay
     different from null.
     """
     if isinstance(value, float):

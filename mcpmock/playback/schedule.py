@@ -46,7 +46,7 @@ class _PacedTimes:
     def plan_message(
         self, planned: PlannedMessage, since: float, now: float, floor: float
     ) -> float:
-        """When a message is due whose causes have happened by `since`."""
+        """Return when a message is due whose causes have happened by `since`."""
         pause = self.pace.timing.pause(planned.gap) if self.paused else 0.0
         due = max(now, max(since, self._chain_due.get(planned.chain, since)) + pause)
         due = max(due, self.after_progress(planned))
@@ -65,7 +65,7 @@ class _PacedTimes:
         return due + self.pace.overlap_grace if planned.made_up else due
 
     def after_progress(self, planned: PlannedMessage) -> float:
-        """The earliest time of an answer, given the progress notifications of its call."""
+        """Return the earliest time of an answer, given the progress notifications of its call."""
         # The TypeScript SDKs drop every progress callback of a call when progress and answer
         # arrive in one read.
         if not planned.answers or planned.chain not in self._progress_due:
@@ -110,12 +110,12 @@ class Schedule:
         self._causes_missing = [len(planned.causes) for planned in self.plan.messages]
 
     def begin(self, now: float) -> None:
-        """Releases the messages without causes."""
+        """Release the messages without causes."""
         self.last_activity = now
         self._release([i for i, missing in enumerate(self._causes_missing) if not missing], now)
 
     def note_event(self, event: int, now: float) -> None:
-        """A client event happened: releases the messages that waited for it."""
+        """Release the messages that waited for a client event that happened."""
         self.last_activity = now
         self.plan.settle(event)
         known = len(self._causes_missing)
@@ -129,11 +129,13 @@ class Schedule:
         self._release(released, now, self._overlaps.note_event(event))
 
     def follow_plan(self, now: float) -> None:
-        """The plan has grown: nothing new can be sent, but what is new needs no look later."""
+        """Follow the plan that has grown: nothing new can be sent, but what is new needs no look
+        later.
+        """
         self._release(self._take_over_plan(), now)
 
     def _take_over_plan(self) -> list[int]:
-        """Takes over what was planned since. Gives the messages that wait for nothing."""
+        """Take over what was planned since. Gives the messages that wait for nothing."""
         released = []
         for position in range(len(self._causes_missing), len(self.plan.messages)):
             causes = self.plan.messages[position].causes
@@ -144,7 +146,7 @@ class Schedule:
         return released
 
     def end_streams(self, exchanges: Iterable[int], now: float) -> None:
-        """The session is over, and so are these recorded exchanges: what their ends still wait for
+        """End these recorded exchanges with the session: what their ends still wait for
         will not happen.
         """
         released = []
@@ -156,16 +158,16 @@ class Schedule:
         self._release(released, now)
 
     def stop_waiting(self, now: float) -> None:
-        """The client will send nothing more: no overlap is worth waiting for."""
+        """Wait for no overlap: the client will send nothing more."""
         self._enqueue(dict(self._held), now)
         self._held.clear()
 
     def drop(self, position: int) -> None:
-        """This message is not sent."""
+        """Do not send this message."""
         self._held.pop(position, None)
 
     def take_due(self, now: float) -> list[int]:
-        """The positions of the due messages, in sending order."""
+        """Return the positions of the due messages, in sending order."""
         if self._held:
             self._enqueue(self._take_expired(now), now)
         taken: list[int] = []
@@ -187,7 +189,7 @@ class Schedule:
         return taken
 
     def put_back(self, positions: Iterable[int], now: float) -> None:
-        """These positions were taken but not sent: they are due now."""
+        """Put back positions that were taken but not sent: they are due now."""
         for position in positions:
             self.done.discard(position)
             heapq.heappush(self._due, (now, position))
@@ -203,12 +205,14 @@ class Schedule:
         return min(deadline, self._due[0][0]) if self._due else deadline
 
     def _requeue_endings(self) -> None:
-        """Endings that came too early are looked at again: a message was sent or dropped since."""
+        """Look again at endings that came too early: a message was sent or dropped
+        since.
+        """
         while self._endings:
             heapq.heappush(self._due, self._endings.pop())
 
     def _keep_order(self, now: float) -> None:
-        """Makes messages that were recorded before a due message due with it: a cap shortens long
+        """Make messages that were recorded before a due message due with it: a cap shortens long
         pauses more than short ones, which would change the order.
         """
         messages = self.plan.messages
@@ -219,8 +223,8 @@ class Schedule:
         heapq.heapify(self._due)
 
     def _is_early_ending(self, position: int) -> bool:
-        """Whether this is an ending while an earlier recorded message is still to be sent. The end
-        of an exchange ends only what the exchange carries.
+        """Return whether this is an ending while an earlier recorded message is still to be sent.
+        The end of an exchange ends only what the exchange carries.
         """
         messages = self.plan.messages
         fact, exchange = messages[position].frame.fact, messages[position].exchange
@@ -234,8 +238,8 @@ class Schedule:
         return any(other < position and other not in self.done for other in ahead)
 
     def _release(self, positions: Sequence[int], now: float, unheld: Sequence[int] = ()) -> None:
-        """The causes of these happened: those that wait for no overlap go into the queue, and with
-        them the held ones that no longer wait.
+        """Release these, whose causes happened: those that wait for no overlap go into the queue,
+        and with them the held ones that no longer wait.
         """
         ready = {
             position: self._held.pop(position) for position in unheld if position in self._held
@@ -252,7 +256,7 @@ class Schedule:
             self._enqueue(ready, now)
 
     def _take_expired(self, now: float) -> dict[int, float]:
-        """The held answers that stop waiting."""
+        """Return the held answers that stop waiting."""
         expired = {}
         while self._deadlines and self._deadlines[0][0] <= now:
             _, position = heapq.heappop(self._deadlines)
@@ -266,8 +270,8 @@ class Schedule:
         return expired
 
     def _enqueue(self, ready: dict[int, float], now: float) -> None:
-        """Messages that can be sent, with the time since when their causes have happened: pauses
-        count from there.
+        """Put messages that can be sent into the queue, with the time since when their causes have
+        happened: pauses count from there.
         """
         # Without pauses, no message overtakes an earlier recorded one that became ready at the
         # same time only because that one waits out `after_progress`.
@@ -280,7 +284,7 @@ class Schedule:
             heapq.heappush(self._due, (due, position))
 
     def _overlap_deadline(self, position: int) -> float:
-        """When a held answer stops waiting for the requests that overlapped it."""
+        """Return when a held answer stops waiting for the requests that overlapped it."""
         since, active = self._held[position], self.last_activity
         if self.stateless:
             # Clients without a session are independent: only the overlapping ones count.

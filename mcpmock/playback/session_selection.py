@@ -103,14 +103,14 @@ class SessionSelection:
         self._episodes = own or self._alone
 
     def paced(self, pace: Pace) -> SessionSelection:
-        """The same selection at another pace; both share what was played."""
+        """Return the same selection at another pace; both share what was played."""
         selection = copy(self)
         selection.options = attrs.evolve(self.options, pace=pace)
         return selection
 
     def candidates(self, session: SessionId) -> list[Candidate]:
-        """A candidate for every episode that may be played: those not played yet first, in recorded
-        order, and of these first the ones that no session answers from.
+        """Return a candidate for every episode that may be played: those not played yet first, in
+        recorded order, and of these first the ones that no session answers from.
         """
         deferred = [*self._deferred]
         self._deferred.clear()
@@ -122,7 +122,9 @@ class SessionSelection:
         return [self.candidate(self.index(number), session) for number in (*fresh, *again)]
 
     def stateless(self, session: SessionId) -> Candidate:
-        """The candidate for exchanges that belong to no session: all recorded ones, merged."""
+        """Return the candidate for exchanges that belong to no session: all recorded ones,
+        merged.
+        """
         return self.candidate(self._merged, session)
 
     @cached_property
@@ -131,7 +133,7 @@ class SessionSelection:
         return RequestIndex(plan, stateless=True)
 
     def candidate(self, index: RequestIndex, session: SessionId) -> Candidate:
-        """A candidate at the beginning of a plan."""
+        """Return a candidate at the beginning of a plan."""
         levels = 1 if self.options.exact else len(MATCH_LEVELS)
         matcher = Matcher(index, self._strict, levels)
         return Candidate(matcher, self.options.pace, session)
@@ -146,8 +148,8 @@ class SessionSelection:
         )
 
     def may_be_asked_again(self, request: Request) -> bool:
-        """Whether `--repeats auto` gives the last answer to this request once more: it changes
-        nothing.
+        """Return whether `--repeats auto` gives the last answer to this request once more: it
+        changes nothing.
         """
         method = request.method
         if method == "tools/call":
@@ -164,14 +166,16 @@ class SessionSelection:
         return frozenset(version for take in takes for version in revisions_spoken(take.events))
 
     def lacks(self, revision: str) -> bool:
-        """Whether everything was recorded in the other era than that of this revision."""
+        """Return whether everything was recorded in the other era than that of this revision."""
         eras = {is_modern(one) for one in self.revisions}
         return bool(eras) and is_modern(revision) not in eras
 
     def translations(
         self, revision: str, session: SessionId, *, stateless: bool
     ) -> list[Candidate]:
-        """The recorded sessions in the words of this revision, which nothing was recorded in."""
+        """Return the recorded sessions in the words of this revision, which nothing was recorded
+        in.
+        """
         if self.options.exact or self.options.on_miss == "live":
             return []  # a real server answers in the era of the client
         from .translation import translate
@@ -186,7 +190,7 @@ class SessionSelection:
         return [self.candidate(index, session) for index in self._translated[revision]]
 
     def index(self, number: int) -> RequestIndex:
-        """The plan of an episode with its index: made once, shared by all live sessions."""
+        """Return the plan of an episode with its index: made once, shared by all live sessions."""
         if number not in self._indexes:
             plan = begin_plan(self._episodes[number], strict=self._strict)
             self._indexes[number] = RequestIndex(plan)
@@ -202,22 +206,24 @@ class SessionSelection:
         return {path for take in self.cassette.takes for path in _paths_of(take.events)}
 
     def near_elsewhere(self, live: MatchSubject, candidates: Sequence[Candidate]) -> list[NearMiss]:
-        """The near misses in episodes that are not candidates of the session."""
+        """Return the near misses in episodes that are not candidates of the session."""
         mine = {id(candidate.plan) for candidate in candidates}
         others = (index for index in self._indexes.values() if id(index.plan) not in mine)
         found = (near for index in others for near in Matcher(index).near(live))
         return [attrs.evolve(near, why=ELSEWHERE) for near in found]
 
     def mark_played(self, candidate: Candidate) -> None:
-        """An answer was taken from this episode alone."""
+        """Note that an answer was taken from this episode alone."""
         self._played |= self._numbers(candidate)
 
     def mark_led(self, candidate: Candidate) -> None:
-        """An answer was taken from this episode, though the session might still be another one."""
+        """Note that an answer was taken from this episode, though the session might still be
+        another one.
+        """
         self._led.update((number, next(self._turns)) for number in self._numbers(candidate))
 
     def defer(self, decide: Callable[[], None]) -> None:
-        """Calls this before the next session begins: it says which episodes were played."""
+        """Call this before the next session begins: it says which episodes were played."""
         self._deferred.append(decide)
 
     def _numbers(self, candidate: Candidate) -> set[int]:
@@ -226,7 +232,9 @@ class SessionSelection:
 
 
 def _listed_tools(events: Sequence[Event]) -> Iterator[tuple[str, bool]]:
-    """The names of the tools in recorded lists, and whether their annotations say read-only."""
+    """Yield the names of the tools in recorded lists, and whether their annotations say
+    read-only.
+    """
     for event in events:
         if event.d != "s2c" or event.payload is None or b'"tools"' not in event.payload:
             continue

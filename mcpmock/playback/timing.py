@@ -40,14 +40,14 @@ class Timing:
         return _KINDS[self.kind](recorded, self.amount)
 
     def on_a_real_clock(self) -> Timing:
-        """This timing where a pause takes real time and a test waits for it: recorded pauses are
-        cut at `MAX_REAL_PAUSE_S`; a timing given in numbers stays.
+        """Return this timing where a pause takes real time and a test waits for it: recorded pauses
+        are cut at `MAX_REAL_PAUSE_S`; a timing given in numbers stays.
         """
         return Timing("cap", MAX_REAL_PAUSE_S * 1000) if self.kind == "recorded" else self
 
     @classmethod
     def parse(cls, text: str) -> Timing:
-        """Parses an option of the command line. Raises McpMockError with all valid forms."""
+        """Parse an option of the command line. Raises McpMockError with all valid forms."""
         kind, colon, amount = str(text).partition(":")
         try:
             if kind in _WITH_AMOUNT and 0 <= float(amount) < float("inf"):

@@ -84,9 +84,9 @@ _event = msgspec.json.Decoder(Event)
 
 
 def revision_asked(content: Content, *, alone: bool = False) -> str | None:
-    """The revision in which a live request needs its answer: one of REVISIONS; None for a request
-    that does not say. A probe says none: a client that is refused falls back to `initialize`.
-    `alone`: no session can say it either.
+    """Return the revision in which a live request needs its answer: one of REVISIONS; None for a
+    request that does not say. A probe says none: a client that is refused falls back to
+    `initialize`. `alone`: no session can say it either.
     """
     if not isinstance(content, Request) or content.method == DISCOVER:
         return None
@@ -101,7 +101,7 @@ def revision_asked(content: Content, *, alone: bool = False) -> str | None:
 
 
 def revisions_spoken(events: Iterable[Event]) -> Iterator[str]:
-    """The revisions in which the recorded server answered."""
+    """Yield the revisions in which the recorded server answered."""
     for event in events:
         payload = event.payload
         # Whether either name of the revision stands in it is found without parsing.
@@ -121,7 +121,7 @@ def revisions_spoken(events: Iterable[Event]) -> Iterator[str]:
 
 
 def translate(episode: Episode, revision: str) -> Episode:
-    """The episode as a client of this revision would have seen it."""
+    """Return the episode as a client of this revision would have seen it."""
     reading = _Reading.of(episode.events, revision)
     era = _ToModern if is_modern(revision) else _ToLegacy
     events = list(era(reading, revision, episode.take.transport).events())
@@ -161,7 +161,7 @@ class _Reading:
         return cls(events, lines, left_out, headed)
 
     def stays(self, index: int, revision: str) -> bool:
-        """Whether a message has a counterpart."""
+        """Return whether a message has a counterpart."""
         line = self.lines[index]
         if line.call is not None and line.call.index in self.left_out:
             return False
@@ -205,7 +205,7 @@ def _has_no_counterpart(line: _Line, revision: str, modern: bool) -> bool:
 
 
 def _has_method(method: str, revision: str, frame: Frame) -> bool:
-    """Whether both eras have this method; one that no revision has is the server's own."""
+    """Return whether both eras have this method; one that no revision has is the server's own."""
     sender = Sender.CLIENT if frame.direction is C2S else Sender.SERVER
     other = LAST_LEGACY if is_modern(revision) else LATEST
     both = methods(revision, sender).keys() & methods(other, sender).keys()
@@ -238,7 +238,7 @@ class _Translation:
                 yield new
 
     def _event(self, index: int, event: Event) -> Event | None:
-        """The event in the other era; None if it has no counterpart."""
+        """Return the event in the other era; None if it has no counterpart."""
         line, frame = self.reading.lines.get(index), event.frame
         if line is None or frame is None:
             return event if frame is None else _with_frame(event, self.fact(frame))
@@ -253,19 +253,19 @@ class _Translation:
         return False
 
     def message(self, line: _Line) -> bytes | None:
-        """The bytes of a message in the other era; None for one that it does not have."""
+        """Return the bytes of a message in the other era; None for one that it does not have."""
         raise NotImplementedError
 
     def request_headers(self, message: Message | None) -> list[tuple[str, str]]:
-        """The header fields of this era in the request that carries a message."""
+        """Return the header fields of this era in the request that carries a message."""
         raise NotImplementedError
 
     def answered(self, head: HttpResponse, _exchange: int | None) -> HttpResponse:
-        """The head of a response in the other era."""
+        """Return the head of a response in the other era."""
         return head
 
     def fact(self, frame: Frame) -> Frame:
-        """A frame that is no message."""
+        """Return a frame that is no message."""
         match frame.fact:
             case HttpRequest() as head:
                 message = self._posted.get(frame.exchange or 0)
@@ -293,7 +293,7 @@ class _Translation:
         }
 
     def _lost_exchanges(self) -> set[int]:
-        """The exchanges whose request has no counterpart."""
+        """Return the exchanges whose request has no counterpart."""
         lost = set()
         for index, event in enumerate(self.reading.events):
             frame = event.frame
@@ -398,7 +398,7 @@ class _ToLegacy(_Translation):
         }
 
     def _handshake(self, first: Event) -> Iterator[Event]:
-        """The handshake that a session begins with, at the time of the first request."""
+        """Yield the handshake that a session begins with, at the time of the first request."""
         params = {"protocolVersion": self.revision, "capabilities": {}, "clientInfo": {}}
         question = edit.request(_HANDSHAKE_ID, "initialize", params)
         answer = edit.response(_HANDSHAKE_ID, self._initialize_result())
@@ -446,7 +446,7 @@ class _ToLegacy(_Translation):
         ]
 
     def _post(self) -> HttpRequest:
-        """The head of a recorded POST, without what is said about its body."""
+        """Return the head of a recorded POST, without what is said about its body."""
         facts = (event.frame.fact for event in self.reading.events if event.frame is not None)
         posts = (one for one in facts if isinstance(one, HttpRequest) and one.method == "POST")
         head = next(posts, HttpRequest("POST", "/mcp", []))
@@ -497,7 +497,7 @@ class _ToLegacy(_Translation):
 
 
 def _drop_requests_of_one_era(capabilities: Any) -> None:
-    """Removes what makes legacy clients send `logging/setLevel` and `resources/subscribe`, to which
+    """Remove what makes legacy clients send `logging/setLevel` and `resources/subscribe`, to which
     nothing was recorded.
     """
     if isinstance(capabilities, dict):
@@ -507,7 +507,7 @@ def _drop_requests_of_one_era(capabilities: Any) -> None:
 
 
 def _is_bodiless(event: Event) -> bool:
-    """Whether it is the head of a request without a message."""
+    """Return whether it is the head of a request without a message."""
     frame = event.frame
     return frame is not None and isinstance(frame.fact, HttpRequest) and not frame.fact.has_body
 

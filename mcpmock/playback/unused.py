@@ -19,7 +19,7 @@ _MAX_ARGUMENTS_LENGTH = 80
 
 
 def leftovers(candidate: Candidate) -> list[str]:
-    """A line for each kind of unused message; empty if everything was used."""
+    """Return a line for each kind of unused message; empty if everything was used."""
     unsent, unused = candidate.unsent, list(unused_requests(candidate).values())
     answers = sum(planned.answers for planned in unsent)
     counts = (
@@ -31,8 +31,8 @@ def leftovers(candidate: Candidate) -> list[str]:
 
 
 def unused_requests(candidate: Candidate) -> dict[int, str]:
-    """The requests that never came, by their place in the recorded session: method, tool, arguments
-    and number of the event.
+    """Return the requests that never came, by their place in the recorded session: method, tool,
+    arguments and number of the event.
     """
     events = candidate.plan.episode.events
     described: dict[int, str] = {}
@@ -44,7 +44,7 @@ def unused_requests(candidate: Candidate) -> dict[int, str]:
 
 
 def list_requests(requests: Sequence[str]) -> str:
-    """The first of them, and how many more there are."""
+    """Return the first of them, and how many more there are."""
     rest = len(requests) - MAX_NAMED_REQUESTS
     more = f" and {rest} more" if rest > 0 else ""
     return ", ".join(requests[:MAX_NAMED_REQUESTS]) + more

@@ -33,7 +33,7 @@ class Mismatch:
 
 
 def compare(recorded: Any, live: Any, path: str = "$") -> list[Mismatch]:
-    """The innermost places where two JSON values differ."""
+    """Return the innermost places where two JSON values differ."""
     if isinstance(recorded, dict) and isinstance(live, dict):
         found = []
         for name in [*recorded, *(name for name in live if name not in recorded)]:
@@ -47,7 +47,9 @@ def compare(recorded: Any, live: Any, path: str = "$") -> list[Mismatch]:
 
 
 def equivalent(recorded: Any, live: Any) -> bool:
-    """Whether two scalars are equal, under some binding of the placeholders in the recorded one."""
+    """Return whether two scalars are equal, under some binding of the placeholders in the recorded
+    one.
+    """
     return same(recorded, live) or (
         isinstance(recorded, str)
         and isinstance(live, str)
@@ -56,13 +58,13 @@ def equivalent(recorded: Any, live: Any) -> bool:
 
 
 def same(one: Any, other: Any) -> bool:
-    """JSON equality: for Python True equals 1."""
+    """Compare as JSON does: for Python True equals 1."""
     return bool(one == other) and isinstance(one, bool) is isinstance(other, bool)
 
 
 def unify(recorded: Any, live: Any, bindings: Bindings) -> Bindings | None:
-    """The bindings under which a recorded value with placeholders is the live one; None if there
-    are none.
+    """Return the bindings under which a recorded value with placeholders is the live one; None if
+    there are none.
 
     A placeholder takes the first live value that it meets and keeps it.
     """
@@ -88,8 +90,8 @@ def unify(recorded: Any, live: Any, bindings: Bindings) -> Bindings | None:
 
 
 def _names(recorded: dict[str, Any], live: dict[str, Any]) -> list[tuple[str, str]] | None:
-    """The names of two objects in pairs. A value that is secret may be a name; then the order
-    counts.
+    """Return the names of two objects in pairs. A value that is secret may be a name; then the
+    order counts.
     """
     if recorded.keys() == live.keys():
         return [(name, name) for name in recorded]
@@ -102,7 +104,7 @@ def _names(recorded: dict[str, Any], live: dict[str, Any]) -> list[tuple[str, st
 
 
 def _unify_text(recorded: str, live: str, bindings: Bindings) -> Bindings | None:
-    """Unifies two texts, with any number of different placeholders, encoded or not."""
+    """Unify two texts, with any number of different placeholders, encoded or not."""
     if recorded == live and not _HOLE.search(recorded):
         return bindings
     if _HOLE.search(recorded):
@@ -125,7 +127,7 @@ def _unify_text(recorded: str, live: str, bindings: Bindings) -> Bindings | None
 
 
 def _decode_json(text: str) -> Any:
-    """The object or array in a text that is JSON; None if it is none."""
+    """Return the object or array in a text that is JSON; None if it is none."""
     is_json = text.lstrip()[:1] in ("{", "[")
     return decode(text.encode("utf-8", "surrogatepass")) if is_json else None
 
@@ -154,7 +156,7 @@ def _unify_plain(recorded: str, live: str, bindings: Bindings) -> Bindings | Non
 def _unify_one(
     parts: list[str], holes: list[str], live: str, bindings: Bindings
 ) -> Bindings | None:
-    """One placeholder, any number of times: its length follows from the rest."""
+    """Return one placeholder, any number of times: its length follows from the rest."""
     if not holes:
         return bindings if "".join(parts) == live else None
     known = sum(len(part) for part in parts if part != holes[0])
@@ -166,7 +168,7 @@ def _unify_one(
 
 
 def _find(live: str, literal: str, at: int, *, first: bool, last: bool) -> int | None:
-    """The place of a known text: the beginning, the end, or the first place from `at` on."""
+    """Return the place of a known text: the beginning, the end, or the first place from `at` on."""
     if first:
         return at if live.startswith(literal, at) else None
     end = len(live) - len(literal) if last else live.find(literal, at)

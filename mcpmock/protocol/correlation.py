@@ -46,8 +46,8 @@ MAX_CLOSED_CALLS = 1000
 
 
 def id_space(session: int, exchange: int | None) -> tuple[int, int | None]:
-    """The id space of a message: its session. Each exchange outside any session has its own: it may
-    come from another client.
+    """Return the id space of a message: its session. Each exchange outside any session has its own:
+    it may come from another client.
     """
     return session, exchange if session == NO_SESSION else None
 
@@ -113,7 +113,7 @@ class _Sender:
             self._forget(self.closed.pop_oldest())
 
     def _forget(self, call: PendingCall | None) -> None:
-        """Removes the token of a call, unless a later call has the same."""
+        """Remove the token of a call, unless a later call has the same."""
         if call is not None and call.token is not None and self.by_token.get(call.token) is call:
             del self.by_token[call.token]
 
@@ -130,7 +130,7 @@ class Correlation:
     def note(
         self, direction: Direction, message: Message, index: int, exchange: int | None = None
     ) -> Attribution:
-        """Takes the next message and returns what it names. `index` is the caller's number for it,
+        """Take the next message and returns what it names. `index` is the caller's number for it,
         `exchange` the HTTP exchange that carries it, None where one stream carries everything.
         """
         match message:
@@ -151,7 +151,8 @@ class Correlation:
         *,
         guess: bool = True,
     ) -> PendingCall | None:
-        """The client's call that a server message was sent for. `named` is what `note` returned.
+        """Return the client's call that a server message was sent for. `named` is what `note`
+        returned.
 
         With `guess`, a message that neither names a call nor came on the exchange of one belongs to
         the only open call.
@@ -180,28 +181,30 @@ class Correlation:
         return self.only_open_call() if guess else None
 
     def posted(self, exchange: int | None) -> list[PendingCall]:
-        """The client's requests that this HTTP exchange carried, answered or not."""
+        """Return the client's requests that this HTTP exchange carried, answered or not."""
         return [] if exchange is None else self._client.by_exchange.get(exchange, [])
 
     def end_exchange(self, exchange: int) -> None:
-        """Forgets the requests of an exchange that has ended."""
+        """Forget the requests of an exchange that has ended."""
         self._client.by_exchange.pop(exchange, None)
 
     def remembers(self, call: PendingCall) -> bool:
-        """Whether a later message can name this call."""
+        """Return whether a later message can name this call."""
         own, id_ = self._sent(call.direction), call.request.id
         return own.open.exact.get(id_) is call or own.closed.exact.get(id_) is call
 
     def open_call(self, direction: Direction, id_: bytes) -> PendingCall | None:
-        """The open request with exactly this id, sent this way."""
+        """Return the open request with exactly this id, sent this way."""
         return self._sent(direction).open.exact.get(id_)
 
     def open_calls(self, direction: Direction) -> list[PendingCall]:
-        """The requests sent this way that are neither answered nor cancelled, oldest first."""
+        """Return the requests sent this way that are neither answered nor cancelled, oldest
+        first.
+        """
         return list(self._sent(direction).open.exact.values())
 
     def only_open_call(self) -> PendingCall | None:
-        """The client's open call, if there is exactly one."""
+        """Return the client's open call, if there is exactly one."""
         calls = self._client.open.exact
         return next(iter(calls.values())) if len(calls) == 1 else None
 

@@ -18,8 +18,8 @@ PADDING_MEMBER = "mcpmock"
 
 
 def with_member(raw: bytes, path: Sequence[str], value: bytes) -> bytes:
-    """The message with this JSON as the value at a path, whose last name may be new; unchanged if
-    there is no such object.
+    """Return the message with this JSON as the value at a path, whose last name may be new;
+    unchanged if there is no such object.
     """
     span = locate(raw, path)
     if span is not None:
@@ -28,7 +28,7 @@ def with_member(raw: bytes, path: Sequence[str], value: bytes) -> bytes:
 
 
 def without_member(raw: bytes, path: Sequence[str]) -> bytes:
-    """The message without the member at a path."""
+    """Return the message without the member at a path."""
     outer = locate(raw, path[:-1]) if path[:-1] else Span(0, len(raw))
     inside = None if outer is None else members(raw[outer.start : outer.end])
     if outer is None or inside is None or path[-1] not in inside:
@@ -40,17 +40,17 @@ def without_member(raw: bytes, path: Sequence[str]) -> bytes:
 
 
 def with_id(raw: bytes, id_: bytes) -> bytes:
-    """The message with this id, which replaces its own or is added."""
+    """Return the message with this id, which replaces its own or is added."""
     return with_member(raw, ["id"], id_)
 
 
 def response(id_: bytes, result: Any) -> bytes:
-    """A response with a result."""
+    """Return a response with a result."""
     return b'{"jsonrpc":"2.0","id":%b,"result":%b}' % (id_, encode(result))
 
 
 def error(id_: bytes, code: int, message: str, data: Any = None) -> bytes:
-    """A response with an error."""
+    """Return a response with an error."""
     value: dict[str, Any] = {"code": code, "message": message}
     if data is not None:
         value["data"] = data
@@ -58,7 +58,7 @@ def error(id_: bytes, code: int, message: str, data: Any = None) -> bytes:
 
 
 def result(value: dict[str, Any], revision: str | None) -> dict[str, Any]:
-    """A result with the members that its revision requires."""
+    """Return a result with the members that its revision requires."""
     # 2026-07-28, basic/index: "The result MUST include a resultType field".
     return {"resultType": "complete", **value} if is_modern(revision) else value
 
@@ -72,19 +72,19 @@ def notification(method: str, params: Any = None) -> bytes:
 
 
 def progress(token: bytes, amount: float) -> bytes:
-    """A progress notification for the call with this token."""
+    """Return a progress notification for the call with this token."""
     params = b'{"progressToken":%b,"progress":%b}' % (token, encode(amount))
     return b'{"jsonrpc":"2.0","method":"notifications/progress","params":%b}' % params
 
 
 def cancelled(id_: bytes) -> bytes:
-    """A notification that cancels a request."""
+    """Return a notification that cancels a request."""
     params = b'{"requestId":%b}' % id_
     return b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":%b}' % params
 
 
 def enlarged(raw: bytes, value: bytes) -> bytes:
-    """The message with the member `PADDING_MEMBER` added."""
+    """Return the message with the member `PADDING_MEMBER` added."""
     # Results and params may have any members. The TypeScript SDK drops a message with an unknown
     # one at the top level without an error, so that is the last resort.
     for path in (["result"], ["params"]):
@@ -100,7 +100,7 @@ def _method_and_params(method: str, params: Any) -> bytes:
 
 
 def _with_added(raw: bytes, path: Sequence[str], name: str, value: bytes) -> bytes:
-    """The message with one more member in the object at a path."""
+    """Return the message with one more member in the object at a path."""
     span = locate(raw, path) if path else Span(0, len(raw.rstrip()))
     if span is None or raw[span.end - 1 : span.end] != b"}":
         return raw

@@ -39,7 +39,7 @@ _MAX_UTF8_BYTES_PER_CHAR = 4
 
 
 def flatten(body: bytes) -> bytes:
-    """A body as one line, without a byte order mark."""
+    """Return a body as one line, without a byte order mark."""
     # A server on stdio drops a line that begins with a byte order mark.
     body = body.removeprefix(_BOM)
     if b"\n" not in body and b"\r" not in body:
@@ -55,7 +55,7 @@ def whole_reply(
     body: Frame | None = None,
     reason: str | None = None,
 ) -> list[Frame]:
-    """The frames of a response that has at most one piece of a body."""
+    """Return the frames of a response that has at most one piece of a body."""
     phrase = _PHRASES.get(status, "") if reason is None else reason
     return [
         Frame(S2C, fact=HttpResponse(int(status), phrase, headers), exchange=exchange),
@@ -65,7 +65,7 @@ def whole_reply(
 
 
 def request_ids(items: Iterable[Message]) -> list[bytes]:
-    """The ids of the requests among these messages, as spelled."""
+    """Return the ids of the requests among these messages, as spelled."""
     return [item.id for item in items if isinstance(item, Request)]
 
 
@@ -87,24 +87,24 @@ class HeldMessages:
         return len(self._raws) > self.max_messages or self.size > self.max_bytes
 
     def keep(self, raw: bytes) -> None:
-        """Holds a message, whatever the bounds say."""
+        """Hold a message, whatever the bounds say."""
         self._raws.append(raw)
         self.size += len(raw)
 
     def add(self, raw: bytes) -> None:
-        """Holds a message; beyond the bounds the oldest are dropped."""
+        """Hold a message; beyond the bounds the oldest are dropped."""
         self.keep(raw)
         while self.overfull:
             self.pop()
 
     def pop(self) -> bytes:
-        """Removes and returns the oldest."""
+        """Remove and returns the oldest."""
         raw = self._raws.popleft()
         self.size -= len(raw)
         return raw
 
     def take(self) -> list[bytes]:
-        """Removes and returns all of them, oldest first."""
+        """Remove and returns all of them, oldest first."""
         return [self.pop() for _ in range(len(self))]
 
 
@@ -135,7 +135,7 @@ class ReplyFlattener:
         return not self.open
 
     def feed(self, frame: Frame) -> list[Frame]:
-        """The messages in this frame: usually one or none."""
+        """Return the messages in this frame: usually one or none."""
         match frame.fact:
             case None:
                 return self._read_message(frame.raw)
@@ -152,18 +152,18 @@ class ReplyFlattener:
             case HttpBody():
                 self._quote_body(frame.raw)
             case ExchangeEnd() if self._status >= 400:
-                return self.fail(self._refusal())
+                return self.fail(self._error_text())
             case _:
                 pass
         return []
 
     def fail(self, reason: str) -> list[Frame]:
-        """An error response for each request that is still open."""
+        """Return an error response for each request that is still open."""
         ids, self.open = self.open, []
         return [Frame(S2C, edit.error(id_, SERVER_ERROR, reason)) for id_ in ids]
 
     def forget(self, id_: bytes) -> bool:
-        """Removes a request from the open ones; False if it is not one of them."""
+        """Remove a request from the open ones; False if it is not one of them."""
         others = [open_id for open_id in self.open if not same_id(open_id, id_)]
         was_open = len(others) < len(self.open)
         self.open = others
@@ -184,7 +184,7 @@ class ReplyFlattener:
         return [Frame(S2C, raw)]
 
     def _read_single(self, raw: bytes) -> list[Frame]:
-        """The message in a reply that is not an event stream."""
+        """Return the message in a reply that is not an event stream."""
         content = parse(raw)
         if isinstance(content, Opaque) or _is_other_json(raw, content):
             if self._status >= 400 or self.answered:
@@ -205,7 +205,7 @@ class ReplyFlattener:
     def _quote_body(self, text: bytes) -> None:
         self._quote = (self._quote + text)[: _MAX_QUOTE_CHARS * _MAX_UTF8_BYTES_PER_CHAR]
 
-    def _refusal(self) -> str:
+    def _error_text(self) -> str:
         head = self._head
         assert head is not None
         quote = " ".join(self._quote.decode(errors="replace").split())[:_MAX_QUOTE_CHARS]
@@ -214,7 +214,9 @@ class ReplyFlattener:
 
 
 def _is_other_json(raw: bytes, content: Message) -> bool:
-    """Whether a body only looks like a response, as `{"error": "invalid_token"}` of OAuth does."""
+    """Return whether a body only looks like a response, as `{"error": "invalid_token"}` of OAuth
+    does.
+    """
     if not isinstance(content, Response) or content.id is not None:
         return False
     return member(raw, "jsonrpc") is None

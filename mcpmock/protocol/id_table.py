@@ -34,14 +34,14 @@ class IdTable(Generic[_T]):
         return len(self.exact)
 
     def set(self, id_: bytes, value: _T) -> None:
-        """Sets the value of an id; one that is known keeps its place."""
+        """Set the value of an id; one that is known keeps its place."""
         # Digits are plain: nearly all ids are looked at here without a call.
         if not id_.isdigit() and (plain := plain_id(id_)) != id_:
             self._other_spellings.setdefault(plain, OrderedDict())[id_] = None
         self.exact[id_] = value
 
     def pop(self, id_: bytes) -> _T | None:
-        """The value of exactly this id, which is removed."""
+        """Return the value of exactly this id, which is removed."""
         value = self.exact.pop(id_, None)
         if self._other_spellings and (others := self._other_spellings.get(plain_id(id_))):
             others.pop(id_, None)
@@ -50,11 +50,11 @@ class IdTable(Generic[_T]):
         return value
 
     def pop_oldest(self) -> _T | None:
-        """The value of the oldest id, which is removed."""
+        """Return the value of the oldest id, which is removed."""
         return self.pop(next(iter(self.exact)))
 
     def find(self, id_: bytes) -> _T | None:
-        """The value of this id, else of one with the same value."""
+        """Return the value of this id, else of one with the same value."""
         found = self.exact.get(id_)
         if found is not None:
             return found

@@ -190,7 +190,7 @@ _MAX_PLAIN_DIGITS = 5000
 
 
 def parse(raw: bytes) -> Message:
-    """The message in these bytes. Never raises: what is not JSON-RPC is Opaque."""
+    """Return the message in these bytes. Never raises: what is not JSON-RPC is Opaque."""
     if raw[:1] == b"[" or raw.lstrip()[:1] == b"[":
         return BATCH if any(item is not OPAQUE for item in parse_items(raw)) else OPAQUE
     try:
@@ -203,7 +203,7 @@ def parse(raw: bytes) -> Message:
 
 
 def parse_items(raw: bytes) -> list[Message]:
-    """The messages in a batch; for anything else, the one message."""
+    """Return the messages in a batch; for anything else, the one message."""
     if raw[:1] == b"{":
         return [parse(raw)]
     spans = elements(raw)
@@ -247,7 +247,9 @@ def _classify(id_: Any, method: Any, params: Any, result: Any, error: Any) -> Me
 
 
 def decode(raw: bytes) -> Any:
-    """The value of a JSON text, None if it is not JSON. For looking, never for forwarding."""
+    """Return the value of a JSON text, None if it is not JSON. For looking, never for
+    forwarding.
+    """
     try:
         return msgspec.json.decode(raw)
     except UNREADABLE:
@@ -271,18 +273,18 @@ def encode(value: Any) -> bytes:
 
 
 def member(raw: bytes | None, *path: str) -> bytes | None:
-    """The raw value at a path of names, None if there is none."""
+    """Return the raw value at a path of names, None if there is none."""
     return None if raw is None else value_at(raw, path)
 
 
 def same_id(one: bytes, other: bytes) -> bool:
-    """Whether two ids have the same value: the TypeScript SDK answers `100` to `1e2`."""
+    """Return whether two ids have the same value: the TypeScript SDK answers `100` to `1e2`."""
     return one == other or plain_id(one) == plain_id(other)
 
 
 def plain_id(id_: bytes) -> bytes:
-    """The plainest spelling of an id, the same for all ids with its value: `100` for `1e2`. Numbers
-    never become floats; `1e5001` stays as it is.
+    """Return the plainest spelling of an id, the same for all ids with its value: `100` for `1e2`.
+    Numbers never become floats; `1e5001` stays as it is.
     """
     if id_.isdigit():
         return id_

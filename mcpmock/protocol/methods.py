@@ -102,7 +102,7 @@ ROWS = (
 
 
 def methods(revision: str, sender: Sender) -> dict[str, Method]:
-    """The methods that this side may send in this revision, by name."""
+    """Return the methods that this side may send in this revision, by name."""
     return {
         row.name: row for row in ROWS if sender in row.sender and row.since <= revision <= row.until
     }

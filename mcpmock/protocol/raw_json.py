@@ -40,8 +40,8 @@ _array_of_raw = msgspec.json.Decoder(list[msgspec.Raw])
 
 
 def members(raw: bytes) -> dict[str, Span] | None:
-    """The members of the object in `raw`, None if it holds no whole object. Of a name used twice
-    the last counts, as in the TypeScript and Python SDKs.
+    """Return the members of the object in `raw`, None if it holds no whole object. Of a name used
+    twice the last counts, as in the TypeScript and Python SDKs.
     """
     try:
         return _members_by_msgspec(raw)
@@ -50,7 +50,7 @@ def members(raw: bytes) -> dict[str, Span] | None:
 
 
 def elements(raw: bytes) -> list[Span] | None:
-    """The elements of the array in `raw`, None if it holds no whole array."""
+    """Return the elements of the array in `raw`, None if it holds no whole array."""
     at = _enter_container(raw, b"[")
     if at is None:
         return None
@@ -67,8 +67,8 @@ def elements(raw: bytes) -> list[Span] | None:
 
 
 def items(raw: bytes) -> list[bytes] | None:
-    """The elements of the array in `raw`, where their spans do not matter; None if it holds no
-    whole array.
+    """Return the elements of the array in `raw`, where their spans do not matter; None if it holds
+    no whole array.
     """
     try:
         return [bytes(value) for value in _array_of_raw.decode(raw)]
@@ -78,7 +78,7 @@ def items(raw: bytes) -> list[bytes] | None:
 
 
 def value_at(raw: bytes, path: Sequence[str]) -> bytes | None:
-    """The value at a path of names, as `locate` finds it; a tenth of its cost."""
+    """Return the value at a path of names, as `locate` finds it; a tenth of its cost."""
     if _lacks(raw, path):
         return None
     inner = raw
@@ -95,7 +95,9 @@ def value_at(raw: bytes, path: Sequence[str]) -> bytes | None:
 
 
 def locate(raw: bytes, path: Sequence[str]) -> Span | None:
-    """The span of the value at a path of names, as `("params", "_meta", "progressToken")`."""
+    """Return the span of the value at a path of names, as `("params", "_meta",
+    "progressToken")`.
+    """
     if _lacks(raw, path):
         return None
     start, end = 0, len(raw)
@@ -132,15 +134,16 @@ def splice(raw: bytes, replacements: Iterable[tuple[Span, bytes]]) -> bytes:
 
 
 def strings(raw: bytes) -> Iterator[Span]:
-    """Each string in `raw`, names and values alike, in the order written."""
+    """Yield each string in `raw`, names and values alike, in the order written."""
     for token in _STRINGS_AND_BRACKETS.finditer(raw):
         if token[0][:1] == b'"':
             yield Span(*token.span())
 
 
 def walk(raw: bytes) -> Iterator[tuple[list[str | int], Span]]:
-    """Each scalar in `raw` with its path (names and positions), in the order written, those of
-    duplicate names too. Ends where the text stops being JSON: the caller treats the rest as text.
+    """Yield each scalar in `raw` with its path (names and positions), in the order written, those
+    of duplicate names too. Ends where the text stops being JSON: the caller treats the rest as
+    text.
     """
     # One list, valid until the next step: copies of deep paths would cost n^2.
     path: list[str | int] = []
@@ -170,7 +173,9 @@ def walk(raw: bytes) -> Iterator[tuple[list[str | int], Span]]:
 
 
 def _enter_value(raw: bytes, at: int, path: list[str | int], opened: list[bytes]) -> int | None:
-    """The start of the next value; its name or position becomes the last step of the path."""
+    """Return the start of the next value; its name or position becomes the last step of the
+    path.
+    """
     at = _match_end(_ITEM, raw, at)
     if not opened or raw[at : at + 1] in (b"}", b"]"):
         return at
@@ -186,15 +191,15 @@ def _enter_value(raw: bytes, at: int, path: list[str | int], opened: list[bytes]
 
 
 def _lacks(raw: bytes, path: Sequence[str]) -> bool:
-    """Whether no value can be at a path: most messages have no token and no subscription, and need
-    no scan.
+    """Return whether no value can be at a path: most messages have no token and no subscription,
+    and need no scan.
     """
     return bool(path) and path[-1].encode() not in raw and b"\\u" not in raw
 
 
 @lru_cache(maxsize=256)
 def _value_decoder(name: str) -> msgspec.json.Decoder[Any]:
-    """Reads one member of an object as `value` and skips the others in C: 0.8 us for a call of 200
+    """Read one member of an object as `value` and skips the others in C: 0.8 us for a call of 200
     bytes, where `members` takes 16.
     """
     fields = [("value", msgspec.Raw | msgspec.UnsetType, msgspec.UNSET)]
@@ -234,7 +239,9 @@ def _members_by_scan(raw: bytes) -> dict[str, Span] | None:
 
 
 def _skip_value(raw: bytes, at: int) -> int | None:
-    """The end of the value that starts at `at`. Brackets are counted, so the depth has no bound."""
+    """Return the end of the value that starts at `at`. Brackets are counted, so the depth has no
+    bound.
+    """
     if raw[at : at + 1] not in (b"{", b"["):
         scalar = _SCALAR.match(raw, at)
         return scalar.end() if scalar else None
@@ -263,7 +270,7 @@ def _match_end(pattern: re.Pattern[bytes], raw: bytes, at: int) -> int:
 
 
 def _decode_name(string: bytes) -> str:
-    """A JSON string as text; as it is spelled if it cannot be decoded (lone surrogates)."""
+    """Return a JSON string as text; as it is spelled if it cannot be decoded (lone surrogates)."""
     try:
         return msgspec.json.decode(string, type=str)
     except UNREADABLE:

@@ -74,15 +74,15 @@ class Reassembly:
     _incomplete: dict[_Key, _Pieces] = attrs.field(factory=dict)
 
     def __len__(self) -> int:
-        """The number of incomplete messages."""
+        """Return the number of incomplete messages."""
         return len(self._incomplete)
 
     def has_begun(self, frame: Frame, session: int = 1) -> bool:
-        """Whether earlier pieces of the message that `frame` belongs to have arrived."""
+        """Return whether earlier pieces of the message that `frame` belongs to have arrived."""
         return (session, frame.direction, frame.exchange) in self._incomplete
 
     def add(self, piece: Frame, session: int = 1) -> WholeFrame | None:
-        """Takes a piece; returns the message with its last piece. A frame that is not a `Fragment`
+        """Take a piece; returns the message with its last piece. A frame that is not a `Fragment`
         is a message in one piece.
         """
         key = (session, piece.direction, piece.exchange)
@@ -101,8 +101,8 @@ class Reassembly:
     def cut(
         self, direction: Direction, exchange: int | None, session: int = 1
     ) -> WholeFrame | None:
-        """The pieces of a message that ends without its last one, as bytes that are not a message;
-        None if no message is incomplete.
+        """Return the pieces of a message that ends without its last one, as bytes that are not a
+        message; None if no message is incomplete.
         """
         pieces = self._incomplete.pop((session, direction, exchange), None)
         if pieces is None:
@@ -110,6 +110,6 @@ class Reassembly:
         return pieces.whole(Frame(direction, fact=HttpBody(), exchange=exchange))
 
     def sizes(self) -> Iterator[tuple[int, int]]:
-        """The session and the size so far of each incomplete message."""
+        """Yield the session and the size so far of each incomplete message."""
         for (session, *_), pieces in self._incomplete.items():
             yield session, pieces.size

@@ -15,19 +15,19 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
 def initialized_version(params_or_result: bytes | None) -> str | None:
-    """The revision in the params of `initialize`, or in its result."""
+    """Return the revision in the params of `initialize`, or in its result."""
     raw = member(params_or_result, "protocolVersion")
     version = None if raw is None else decode(raw)
     return version if isinstance(version, str) else None
 
 
 def is_modern(version: Any) -> bool:
-    """Whether a revision is 2026-07-28 or later."""
+    """Return whether a revision is 2026-07-28 or later."""
     return isinstance(version, str) and bool(_DATE.fullmatch(version)) and version > LAST_LEGACY
 
 
 def version_of(message: Message) -> str | None:
-    """The revision that the message itself names. Since 2026-07-28 every request does."""
+    """Return the revision that the message itself names. Since 2026-07-28 every request does."""
     if not isinstance(message, (Request, Notification)):
         return None
     raw = member(message.params, *VERSION_PATH)
@@ -36,6 +36,6 @@ def version_of(message: Message) -> str | None:
 
 
 def speaks_modern(message: Message) -> bool:
-    """Whether the message shows that it is of the modern era."""
+    """Return whether the message shows that it is of the modern era."""
     is_probe = isinstance(message, Request) and message.method == "server/discover"
     return is_probe or is_modern(version_of(message))

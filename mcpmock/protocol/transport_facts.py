@@ -51,7 +51,9 @@ class ProcessExit(msgspec.Struct, frozen=True, gc=False):
 
 
 def header(headers: Headers, name: str) -> str | None:
-    """The value of the first field of this name, in any case, without white space around it."""
+    """Return the value of the first field of this name, in any case, without white space around
+    it.
+    """
     name = name.lower()
     length = len(name)  # few others have it; a replayed call asks fourteen times
     for field, value in headers:

@@ -57,7 +57,7 @@ class DeferredRecorder(Stage):
             self._hold(_Held((frame,), now, value))
 
     def release(self, recorder: Recorder) -> None:
-        """It is to be recorded. When this returns, all that passed was noted."""
+        """Have it recorded. When this returns, all that passed was noted."""
         held, self._held, self._size = self._held, deque(), 0
         self.recorder = recorder
         if self._lost:

@@ -63,14 +63,14 @@ class Ledger:
         return round((now - self._began) * 1_000_000)
 
     def gap_lines(self, t: int) -> list[bytes]:
-        """Lines for what was lost before, numbered from the next number on."""
+        """Return lines for what was lost before, numbered from the next number on."""
         return [
             msgspec.json.encode(Event(n=n, t=t, s=session, gap=gap)) + b"\n"
             for n, (session, gap) in enumerate(self.gaps.items(), self.events + 1)
         ]
 
     def write(self, lines: list[bytes]) -> None:
-        """All at once: the gaps, and behind them what is new. Numbers given are never given
+        """Write all at once: the gaps, and after them what is new. Numbers given are never given
         again.
         """
         self.events += len(lines)
@@ -83,7 +83,7 @@ class Ledger:
             redactor.table.learned, self.revised_events = False, self.events
 
     def lose(self, session: int, events: int, size: int, reason: str) -> None:
-        """Counts what could not be noted."""
+        """Count what could not be noted."""
         gap = self.gaps.setdefault(session, Gap(reason=reason))
         gap.events += events
         gap.bytes += size
@@ -94,7 +94,7 @@ class Ledger:
             pass
 
     def finish(self, now: float) -> None:
-        """Writes down what no later event gave the chance to write down."""
+        """Write down what no later event gave the chance to write down."""
         for session, size in self.reassembly.sizes():
             self.lose(session, 1, size, "the session ended in the middle of a long line")
         try:
@@ -137,7 +137,7 @@ class Recorder(Stage):
         return PASS
 
     def receipt(self, value: Any, frame: Frame, now: float) -> None:
-        """Notes that a fault fires on this frame, ahead of its effect."""
+        """Note that a fault fires on this frame, ahead of its effect."""
 
         def event() -> Event:
             fault, redactor = msgspec.json.encode(value), self.ledger.redactor
@@ -147,11 +147,11 @@ class Recorder(Stage):
         self._note(event, now)
 
     def authorized(self, value: dict[str, Any], now: float) -> None:
-        """Notes how requests to the server are authorized from here on."""
+        """Note how requests to the server are authorized from here on."""
         self._note(lambda: Event(n=0, auth=value), now)
 
     def _note(self, make: Callable[[], Event], now: float) -> None:
-        """Notes an event that is not a frame."""
+        """Note an event that is not a frame."""
         ledger = self.ledger
         try:
             event = make()
@@ -163,7 +163,8 @@ class Recorder(Stage):
             self._lose([0], error)
 
     def _plain(self, frames: Sequence[Frame]) -> bool:
-        """Whether these are lines of stdio, each of them whole: then all are looked at in one go.
+        """Return whether these are lines of stdio, each of them whole: then all are looked at in
+        one go.
 
         What comes in pieces comes with them at either end; HTTP has them anywhere.
         """
@@ -177,12 +178,14 @@ class Recorder(Stage):
         )
 
     def _whole(self, frames: Sequence[Frame]) -> bool:
-        """Whether each of these is an event of its own, as nearly all of an exchange are."""
+        """Return whether each of these is an event of its own, as nearly all of an exchange are."""
         kinds = [type(frame.fact) for frame in frames]
         return not self.ledger.reassembly and _IN_PARTS.isdisjoint(kinds)
 
     def _lines(self, first: int, t: int, frames: Sequence[Frame]) -> list[bytes]:
-        """The look for secrets is quickest over a whole batch, and mostly ends there."""
+        """Write the lines; the look for secrets is quickest over a whole batch, and mostly ends
+        there.
+        """
         if self._suspicious(frames):
             return [self._line(n, t, frame) for n, frame in enumerate(frames, first)]
         return event_lines(first, t, frames)
@@ -219,7 +222,7 @@ class Recorder(Stage):
         return [whole for whole in cut if whole is not None]
 
     def _suspicious(self, frames: Sequence[Frame]) -> bool:
-        """Whether any of them needs a closer look; anything but JSON always does."""
+        """Return whether any of them needs a closer look; anything but JSON always does."""
         redactor = self.ledger.redactor
         if redactor is None:
             return False
@@ -233,7 +236,7 @@ class Recorder(Stage):
         return no_json or redactor.suspicious(b"\n".join(raws))
 
     def _line(self, n: int, t: int, frame: Frame) -> bytes:
-        """A frame that may hold secrets."""
+        """Return a frame that may hold secrets."""
         redactor = self.ledger.redactor
         kept = frame if redactor is None else redactor.frame(frame)
         return event_line(n, t, kept, session=self.session, redacted=kept is not frame)

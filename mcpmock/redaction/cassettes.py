@@ -58,7 +58,7 @@ class LineReviser:
     """The events in which a known value still stands: one that is no string."""
 
     def revise(self, line: bytes) -> bytes:
-        """The line without the known values; the same object if it has none."""
+        """Return the line without the known values; the same object if it has none."""
         raw = line.removesuffix(b"\n")
         new = self.redactor.known_in_line(raw)
         if any(mark in raw for mark in _PACKED) and (event := event_of(raw)) is not None:
@@ -73,7 +73,9 @@ class LineReviser:
 
 
 def scan_cassette(data: bytes) -> list[SecretFound]:
-    """The secrets in a cassette, in the order of its lines. What is damaged is read as text."""
+    """Return the secrets in a cassette, in the order of its lines. What is damaged is read as
+    text.
+    """
     sheets, lost = take_apart(data)
     redactor = _redactor_for(data)
     lines = data.split(b"\n")
@@ -96,7 +98,7 @@ def scan_cassette(data: bytes) -> list[SecretFound]:
 
 
 def redact_cassette(data: bytes) -> RedactedCassette:
-    """An undamaged cassette without its secrets, sealed again where it was sealed."""
+    """Return an undamaged cassette without its secrets, sealed again where it was sealed."""
     sheets, _ = take_apart(data)
     redactor = _redactor_for(data)
     old = data.split(b"\n")
@@ -122,14 +124,14 @@ def _each_line(sheets: list[Sheet], change: Callable[[bytes], bytes]) -> None:
 
 
 def _redactor_for(data: bytes) -> Redactor:
-    """A redactor whose placeholders are not those that the cassette has."""
+    """Return a redactor whose placeholders are not those that the cassette has."""
     redactor = Redactor()
     redactor.table.reserve(max(map(number_of, HOLE.findall(data)), default=0))
     return redactor
 
 
 def _lines_of(sheets: list[Sheet]) -> Iterator[tuple[int, int, SourceLine]]:
-    """Each line with the number of its take and of its event, 0 for a header."""
+    """Yield each line with the number of its take and of its event, 0 for a header."""
     for take, sheet in enumerate(sheets, 1):
         if sheet.header is not None:
             yield take, 0, sheet.header
@@ -138,7 +140,7 @@ def _lines_of(sheets: list[Sheet]) -> Iterator[tuple[int, int, SourceLine]]:
 
 
 def _redact_line(redactor: Redactor, raw: bytes) -> bytes:
-    """A header or an event without its secrets; the same object if it has none."""
+    """Return a header or an event without its secrets; the same object if it has none."""
     header = header_of(raw)
     if header is not None:
         return _redact_header(redactor, raw, header)
@@ -161,7 +163,7 @@ def _redact_header(redactor: Redactor, raw: bytes, header: Header) -> bytes:
 
 
 def _with_rules(header: bytes) -> bytes:
-    """A header that says by which rules its take is redacted."""
+    """Return a header that says by which rules its take is redacted."""
     if member(header, "redaction") not in (None, b'"off"'):
         return header
     rules = msgspec.json.encode({"rules": RULES})
@@ -169,7 +171,7 @@ def _with_rules(header: bytes) -> bytes:
 
 
 def _with_frame(raw: bytes, event: Event, clean: Callable[[Frame], Frame]) -> bytes:
-    """The line of an event with another frame, its other members as they are."""
+    """Return the line of an event with another frame, its other members as they are."""
     frame = event.frame
     new = None if frame is None else clean(frame)
     if new is None or new is frame:

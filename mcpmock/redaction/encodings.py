@@ -48,7 +48,7 @@ class Decoded:
     _origins: list[int]
 
     def origin(self, span: Span) -> Span:
-        """Where the bytes of a span came from."""
+        """Return where the bytes of a span came from."""
         return Span(self._at(span.start), self._at(span.end))
 
     def _at(self, place: int) -> int:
@@ -72,19 +72,21 @@ def _decode_pieces(
 
 
 def decode_string(raw: bytes, span: Span) -> Decoded:
-    """The inside of a JSON string. Lone surrogates, which UTF-8 lacks, stay as three bytes."""
+    """Return the inside of a JSON string. Lone surrogates, which UTF-8 lacks, stay as three
+    bytes.
+    """
     return _decode_pieces(raw, span, _ESCAPE, _unescape)
 
 
 def decode_percent(raw: bytes) -> Decoded | None:
-    """A text with percent encoding; None if it has none."""
+    """Return a text with percent encoding; None if it has none."""
     if b"%" not in raw or not _PERCENT.search(raw):
         return None
     return _decode_pieces(raw, Span(0, len(raw)), _PERCENT, unquote_to_bytes)
 
 
 def encode_percent(text: bytes) -> bytes:
-    """Percent encoding as it is strictest, so that it stands in any part of a URL."""
+    """Encode for a URL as strictly as there is, so that it stands in any part of a URL."""
     return quote(text, safe="").encode()
 
 
@@ -97,7 +99,9 @@ class Base64Run:
     raw: bytes
 
     def encode(self, text: bytes) -> bytes:
-        """Another text in the same alphabet, on one line: there a placeholder is found again."""
+        """Return another text in the same alphabet, on one line: there a placeholder is found
+        again.
+        """
         raw = self.raw
         padded = raw.endswith(b"=") or len(raw.replace(b"\r", b"").replace(b"\n", b"")) % 4 == 0
         urlsafe = b"-" in raw or b"_" in raw
@@ -106,8 +110,8 @@ class Base64Run:
 
 
 def base64_runs(text: bytes, needles: Callable[[bytes], bool]) -> Iterator[Base64Run]:
-    """The runs of base64 that hold text. `needles` says whether one may hold a known value: others
-    must look like text, which saves decoding every id and every word.
+    """Yield the runs of base64 that hold text. `needles` says whether one may hold a known value:
+    others must look like text, which saves decoding every id and every word.
     """
     for match in _RUN.finditer(text):
         raw = match[0]
@@ -123,7 +127,7 @@ def base64_runs(text: bytes, needles: Callable[[bytes], bool]) -> Iterator[Base6
 
 
 def is_json(text: bytes) -> bool:
-    """Whether a text is one JSON object or array."""
+    """Return whether a text is one JSON object or array."""
     if text.lstrip()[:1] not in (b"{", b"["):
         return False
     try:
@@ -134,7 +138,7 @@ def is_json(text: bytes) -> bool:
 
 
 def is_text(data: bytes) -> bool:
-    """Whether bytes are text without control characters."""
+    """Return whether bytes are text without control characters."""
     if _NO_TEXT.search(data):
         return False
     try:
@@ -145,7 +149,7 @@ def is_text(data: bytes) -> bool:
 
 
 def decode_base64(raw: bytes) -> bytes | None:
-    """The text in a run, None if it holds none."""
+    """Return the text in a run, None if it holds none."""
     letters = raw.rstrip(b"=").translate(_STANDARD, b"\r\n")
     try:
         decoded = b64decode(letters + b"=" * (-len(letters) % 4), validate=True)
@@ -166,7 +170,9 @@ def _unescape(escape: bytes) -> bytes:
 
 
 def unwrapped(value: bytes) -> bytes:
-    """A header value as the body has it: values that are not ASCII are sent as `=?base64?...?=`."""
+    """Return a header value as the body has it: values that are not ASCII are sent as
+    `=?base64?...?=`.
+    """
     wrapped = _WRAPPED.fullmatch(value)
     try:
         return b64decode(wrapped[1], validate=True) if wrapped else value

@@ -36,7 +36,7 @@ _QUERY = re.compile(rb"(?:\A|[?&#])(?P<name>[\w.~%-]{1,64}+)=(?P<secret>[^&#\s\"
 
 
 def in_field(name: str, value: bytes) -> list[Found]:
-    """The secrets in the value of a header field."""
+    """Return the secrets in the value of a header field."""
     lower = name.lower()
     if lower == "cookie":
         return [(Span(*match.span("secret")), "cookie") for match in _COOKIE.finditer(value)]
@@ -54,14 +54,16 @@ def in_field(name: str, value: bytes) -> list[Found]:
 
 
 def in_url(url: bytes) -> Iterator[Found]:
-    """The secrets in a target, or in any text with a URL in it: userinfo, and values of queries."""
+    """Yield the secrets in a target, or in any text with a URL in it: userinfo, and values of
+    queries.
+    """
     for match in _USERINFO.finditer(url):
         yield Span(*match.span("secret")), "userinfo"
     yield from in_query(url)
 
 
 def in_query(text: bytes) -> Iterator[Found]:
-    """The values of secret names in a query or a form, or in text with one in it."""
+    """Yield the values of secret names in a query or a form, or in text with one in it."""
     for match in _QUERY.finditer(text):
         kind = _kind_of_parameter(match["name"].decode("ascii", "replace"))
         if kind is not None:
@@ -69,7 +71,9 @@ def in_query(text: bytes) -> Iterator[Found]:
 
 
 def kind_in_grant(path: Sequence[str | int]) -> str | None:
-    """The kind of a top-level value in the JSON of OAuth; elsewhere these names are ordinary."""
+    """Return the kind of a top-level value in the JSON of OAuth; elsewhere these names are
+    ordinary.
+    """
     [name] = path if len(path) == 1 else [None]
     return str(name).replace("_", "-") if name in _GRANTS else None
 

@@ -55,7 +55,7 @@ class KnownValues:
         return len(self.kinds) + len(self._words)
 
     def learn(self, value: bytes, kind: str) -> bool:
-        """Notes that a value is secret; whether it was not known."""
+        """Note that a value is secret; whether it was not known."""
         if value in self.kinds or value in self._words or not _can_be_known(value):
             return False
         if len(self.kinds) < MAX_SEARCHED_VALUES and kind != SESSION_ID:
@@ -67,7 +67,9 @@ class KnownValues:
         return True
 
     def occur(self, data: bytes) -> bool:
-        """Whether one may stand in this data: a quick look, that misses what is `respelled`."""
+        """Return whether one may stand in this data: a quick look, that misses what is
+        `respelled`.
+        """
         for needle in self._needles:
             if data.find(needle) >= 0:  # `in` takes 0.2 us more: it raises and drops an error first
                 return True
@@ -76,14 +78,14 @@ class KnownValues:
         )
 
     def occur_encoded(self, data: bytes) -> bool:
-        """Whether one may stand in this data in base64."""
+        """Return whether one may stand in this data in base64."""
         for needle in self._encoded:  # noqa: SIM110 (an any() doubles the time of a short message)
             if data.find(needle) >= 0:
                 return True
         return False
 
     def find(self, text: bytes) -> Iterator[Found]:
-        """Where they stand in a text, in their own spelling; the longest first."""
+        """Yield where they stand in a text, in their own spelling; the longest first."""
         present = [value for value in self.kinds if value in text]
         for value in sorted(present, key=len, reverse=True):
             at = text.find(value)
@@ -106,12 +108,12 @@ def _can_be_known(value: bytes) -> bool:
 
 
 def _plain_part(value: bytes) -> bytes:
-    """The longest plain part; the whole value if it has none."""
+    """Return the longest plain part; the whole value if it has none."""
     return max(_PLAIN.findall(value), key=len, default=value)
 
 
 def _cores(value: bytes) -> Iterator[bytes]:
-    """The letters of base64 that do not depend on the bytes before and behind the value."""
+    """Yield the letters of base64 that do not depend on the bytes before and behind the value."""
     for before in range(3):
         letters = b64encode(b"\0" * before + value)
         core = letters[-(-before * 4 // 3) : len(letters) - (0, 3, 2)[(before + len(value)) % 3]]

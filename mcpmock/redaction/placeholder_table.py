@@ -48,12 +48,12 @@ class PlaceholderTable:
     """The highest number of a placeholder."""
 
     def reserve(self, number: int) -> None:
-        """New placeholders get higher numbers."""
+        """Give new placeholders higher numbers."""
         self._numbers = max(self._numbers, number)
 
     def reserve_in(self, text: bytes) -> None:
-        """Placeholders that came over the wire keep their numbers: a redacted recording that drives
-        a server is recorded with the numbers that it had.
+        """Reserve numbers: placeholders that came over the wire keep their numbers: a redacted
+        recording that drives a server is recorded with the numbers that it had.
         """
         for hole in HOLE.findall(text):
             self.reserve(number_of(hole))
@@ -70,8 +70,8 @@ class PlaceholderTable:
         return self._placeholders[key]
 
     def encoded_placeholder(self, kind: str, secret: bytes) -> bytes:
-        """The placeholder for a secret in percent encoding is in percent encoding: a secret has one
-        placeholder in all its spellings.
+        """Return the placeholder for a secret in percent encoding is in percent encoding: a secret
+        has one placeholder in all its spellings.
         """
         percent = decode_percent(secret)
         if percent is None or not is_text(percent.text):
@@ -79,7 +79,9 @@ class PlaceholderTable:
         return encode_percent(self.placeholder(kind, percent.text))
 
     def learn(self, value: bytes, kind: str) -> None:
-        """Know this value from here on; so it is with the password in the credentials of `Basic`."""
+        """Know this value from here on; so it is with the password in the credentials of
+        `Basic`.
+        """
         known = self.known.learn(value, kind)
         credentials = decode_base64(value) if known else None
         if credentials is not None and b":" in credentials:
@@ -89,12 +91,12 @@ class PlaceholderTable:
 
 
 def unescaped(secret: bytes) -> bytes:
-    """A secret as it is, however a JSON string spells it."""
+    """Return a secret as it is, however a JSON string spells it."""
     value = decode(b'"' + secret + b'"') if b"\\" in secret else None
     return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else secret
 
 
 def _show_path(path: Sequence[str | int]) -> str:
-    """A path as JSONPath."""
+    """Return a path as JSONPath."""
     steps = (f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
     return "$" + "".join(steps) if path else ""

@@ -42,13 +42,15 @@ class EncodedPart:
 
 
 def holds_placeholder(text: bytes | str) -> bool:
-    """Whether there is a placeholder in a text, encoded or not."""
+    """Return whether there is a placeholder in a text, encoded or not."""
     raw = text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text
     return PLACEHOLDER in raw or _holds_encoded(raw)
 
 
 def placeholders_in(raw: bytes) -> list[bytes]:
-    """The placeholders in these bytes, encoded or not, in their order but for the encoded ones."""
+    """Return the placeholders in these bytes, encoded or not, in their order but for the encoded
+    ones.
+    """
     found = HOLE.findall(raw)
     if _holds_encoded(raw):
         found += [hole.replace(b"%3A", b":") for hole in _PERCENT_HOLE.findall(raw)]
@@ -59,19 +61,19 @@ def placeholders_in(raw: bytes) -> list[bytes]:
 
 
 def number_of(hole: bytes) -> int:
-    """The number of a placeholder."""
+    """Return the number of a placeholder."""
     return int(hole.rpartition(b":")[2][:9])
 
 
 def highest_number(cassette: Cassette) -> int:
-    """The highest number of the placeholders in a cassette, 0 if there are none."""
+    """Return the highest number of the placeholders in a cassette, 0 if there are none."""
     lines = (msgspec.json.encode(event) for take in cassette.takes for event in take.events)
     holes = (hole for line in lines if PLACEHOLDER in line for hole in HOLE.findall(line))
     return max(map(number_of, holes), default=0)
 
 
 def encoded_parts(text: str) -> list[EncodedPart]:
-    """The parts of a recorded text that hold encoded placeholders, in their order."""
+    """Return the parts of a recorded text that hold encoded placeholders, in their order."""
     raw = text.encode("utf-8", "surrogatepass")
     if not _holds_encoded(raw):
         return []
@@ -93,15 +95,15 @@ def encoded_parts(text: str) -> list[EncodedPart]:
 
 
 def decode_placeholders(text: str) -> str:
-    """A text with its encoded placeholders decoded, and what is encoded with them."""
+    """Return a text with its encoded placeholders decoded, and what is encoded with them."""
     for part in reversed(encoded_parts(text)):
         text = text[: part.start] + part.text + text[part.end :]
     return text
 
 
 def fill(raw: bytes, bindings: Mapping[str, str], *, quoted: bool = True) -> bytes:
-    """The live values of the placeholders in a message, or (not `quoted`) in other text; an unbound
-    one is sent as it stands.
+    """Return the live values of the placeholders in a message, or (not `quoted`) in other text; an
+    unbound one is sent as it stands.
     """
 
     def value(placeholder: re.Match[bytes]) -> bytes:
@@ -124,7 +126,9 @@ def fill(raw: bytes, bindings: Mapping[str, str], *, quoted: bool = True) -> byt
 
 
 def _escape(live: str, raw: bytes, at: int) -> bytes:
-    """A value as a JSON string spells it; in JSON inside a string, as that spells the spelling."""
+    """Return a value as a JSON string spells it; in JSON inside a string, as that spells the
+    spelling.
+    """
     # The quote in front of the string tells how deep it lies: each level escapes it, and its
     # backslashes, once more ("  \"  \\\"), so there are 0, 1, 3, 7 backslashes.
     quote = raw.rfind(b'"', 0, at)

@@ -60,11 +60,11 @@ class Redactor(TextRedactor):
     """How many values were known when the cache was filled."""
 
     def read_again(self) -> None:
-        """The next frame is the first one again, of the same take or of another."""
+        """Begin again with the first frame, of the same take or of another."""
         self._in_key, self._unfinished = False, b""
 
     def frame(self, frame: Frame) -> Frame:
-        """A frame without its secrets; the same object if it has none."""
+        """Return a frame without its secrets; the same object if it has none."""
         raw, fact = frame.raw, frame.fact
         self.table.path = ()
         if isinstance(fact, (HttpRequest, HttpResponse)):
@@ -82,12 +82,14 @@ class Redactor(TextRedactor):
         return Frame(frame.direction, raw, frame.eol, fact, frame.exchange)
 
     def known_in_frame(self, frame: Frame) -> Frame:
-        """A frame that no text holds, without the values that are known by now."""
+        """Return a frame that no text holds, without the values that are known by now."""
         raw = self._replace_known(frame.raw)
         return frame if raw == frame.raw else msgspec.structs.replace(frame, raw=raw)
 
     def head(self, head: HttpRequest | HttpResponse) -> HttpRequest | HttpResponse:
-        """A head without the secrets in its fields and target; the same object if it has none."""
+        """Return a head without the secrets in its fields and target; the same object if it has
+        none.
+        """
         headers = [(field[0], self._redacted_field(*field)) for field in head.headers]
         if isinstance(head, HttpResponse):
             same = headers == head.headers
@@ -97,8 +99,8 @@ class Redactor(TextRedactor):
         return head if same else HttpRequest(head.method, target, headers)
 
     def body(self, raw: bytes) -> bytes:
-        """An HTTP body that is not a message: a page, a form, an answer of OAuth, an `endpoint`
-        event.
+        """Return an HTTP body that is not a message: a page, a form, an answer of OAuth, an
+        `endpoint` event.
         """
         from .headers import in_url, kind_in_grant
 
@@ -113,12 +115,12 @@ class Redactor(TextRedactor):
         )
 
     def url(self, url: str) -> str:
-        """A URL without its secrets."""
+        """Return a URL without its secrets."""
         return self.body(url.encode("utf-8", "surrogateescape")).decode("utf-8", "replace")
 
     def argv(self, arguments: Sequence[str]) -> list[str]:
-        """A command line: replaces the values of `--api-key X`, `--api-key=X` and `API_KEY=X`, and
-        whatever has a secret's format.
+        """Return a command line: replaces the values of `--api-key X`, `--api-key=X` and
+        `API_KEY=X`, and whatever has a secret's format.
         """
         redacted: list[str] = []
         kind_of_next: str | None = None
@@ -144,7 +146,7 @@ class Redactor(TextRedactor):
         return redacted
 
     def _replace_in_message(self, frame: Frame) -> bytes:
-        """The bytes of a message frame. What is not JSON is treated as text."""
+        """Return the bytes of a message frame. What is not JSON is treated as text."""
         raw = clean = frame.raw
         if frame.fact is None and self.suspicious(raw):
             clean = self.json(raw)
@@ -153,7 +155,7 @@ class Redactor(TextRedactor):
         return self.text(clean) if frame.exchange is None else self.body(clean)
 
     def _replace_in_event(self, meta: SseMeta) -> SseMeta:
-        """Ids and names of events are the stream's own: only what is known goes from them. A
+        """Return ids and names of events are the stream's own: only what is known goes from them. A
         comment may hold anything.
         """
         new = {}
@@ -168,8 +170,8 @@ class Redactor(TextRedactor):
         return msgspec.structs.replace(meta, **new) if new else meta
 
     def _replace_in_stderr(self, raw: bytes) -> bytes:
-        """Standard error comes in pieces: a private key goes on in the next one, and so may what
-        stood at the end of a line that is not finished.
+        """Replace secrets in standard error. It comes in pieces: a private key goes on in the next
+        one, and so may what stood at the end of a line that is not finished.
         """
         rest = _KEY_LINES.match(raw) if self._in_key else None
         if rest is None or not rest[0].strip():
@@ -189,7 +191,7 @@ class Redactor(TextRedactor):
         return clean
 
     def _without_rest(self, raw: bytes) -> bytes:
-        """A piece without the secrets that begin, or are named, in the piece before. Such a
+        """Return a piece without the secrets that begin, or are named, in the piece before. Such a
         beginning is written already, so it is learned: a take's end replaces what is known by then.
         """
         before, self._unfinished = self._unfinished, b""
@@ -205,7 +207,7 @@ class Redactor(TextRedactor):
         return splice(raw, replacements)
 
     def _redacted_field(self, name: str | None, text: str) -> str:
-        """The value of a header field, or, without a name, a target."""
+        """Return the value of a header field, or, without a name, a target."""
         self.table.path = ("http", "target" if name is None else name)
         cached = self._current_fields().get((name, text))
         if cached is not None and self.table.places is None:
@@ -224,7 +226,9 @@ class Redactor(TextRedactor):
         return redacted
 
     def _current_fields(self) -> dict[tuple[str | None, str], tuple[str, int]]:
-        """The cache. A value that became known since it was filled may stand in any field."""
+        """Return the cache. A value that became known since it was filled may stand in any
+        field.
+        """
         known = len(self.table.known)
         if known != self._known_in_fields or len(self._redacted_fields) >= _MAX_CACHED_FIELDS:
             self._redacted_fields.clear()
@@ -233,7 +237,9 @@ class Redactor(TextRedactor):
 
 
 def _split_assignment(argument: str) -> tuple[str | None, str, str]:
-    """The kind, the prefix and the value of `--api-key=X`, `--env=API_KEY=X`, `X-Api-Key: X`."""
+    """Return the kind, the prefix and the value of `--api-key=X`, `--env=API_KEY=X`, `X-Api-Key:
+    X`.
+    """
     parts = re.split(r"(=|:\s?)", argument)
     for i in range(1, len(parts), 2):
         kind = kind_of_name(parts[i - 1])

@@ -128,7 +128,7 @@ _SPELLINGS = {
 
 
 def _hint(byte: bytes) -> Callable[[bytes], object]:
-    """A search for all that is suspicious around a byte."""
+    """Return a search for all that is suspicious around a byte."""
     around = [one.hints[byte] for one in _FORMATS if byte in one.hints]
     around += [_SPELLINGS[byte]] if byte in _SPELLINGS else []
     before = b"" if byte == _LONG_WORD else re.escape(byte)
@@ -173,8 +173,8 @@ _PATTERNS = [(one.kind, re.compile(one.pattern)) for one in _FORMATS]
 
 
 def suspicious(data: bytes) -> bool:
-    """Whether JSON lines, or a text in quotes, may hold a secret: a quick look that never misses
-    one.
+    """Return whether JSON lines, or a text in quotes, may hold a secret: a quick look that never
+    misses one.
     """
     if len(data) > _WINDOW_BYTES:
         starts = range(0, len(data), _WINDOW_BYTES - _WINDOW_OVERLAP_BYTES)
@@ -192,18 +192,18 @@ def suspicious(data: bytes) -> bool:
 
 
 def respelled(data: bytes) -> bool:
-    """Whether a text may stand in this data with its letters escaped, or in base64."""
+    """Return whether a text may stand in this data with its letters escaped, or in base64."""
     return _RESPELLED.search(data) is not None or holds_base64_text(data)
 
 
 def holds_base64_text(data: bytes) -> bool:
-    """Whether this data may hold text in base64."""
+    """Return whether this data may hold text in base64."""
     long_words = _MANY_LETTERS in data.translate(_LETTERS)
     return long_words and _BASE64_TEXT.search(data) is not None
 
 
 def formats(raw: bytes, span: Span) -> Iterator[Found]:
-    """The secrets in one part of a text that their format gives away. They may overlap."""
+    """Yield the secrets in one part of a text that their format gives away. They may overlap."""
     for kind, pattern in _PATTERNS:
         for match in pattern.finditer(raw, *span):
             name = match["name"].decode() if "name" in pattern.groupindex else ""
@@ -212,7 +212,9 @@ def formats(raw: bytes, span: Span) -> Iterator[Found]:
 
 
 def assignments(raw: bytes) -> Iterator[Found]:
-    """The values that are assigned to names of secrets, in any notation: for logs and pages."""
+    """Yield the values that are assigned to names of secrets, in any notation: for logs and
+    pages.
+    """
     for match in _ASSIGNMENT.finditer(raw):
         group = next(name for name in ("quoted", "single", "value") if match[name] is not None)
         kind = _kind_of(match["bare" if group == "value" else "name"])
@@ -226,8 +228,9 @@ def assignments(raw: bytes) -> Iterator[Found]:
 
 
 def settings(raw: bytes) -> Iterator[Found]:
-    """The values that are assigned to names of secrets as settings are: `NAME=value` on a line of
-    its own, `"name": "value"`, a header. For the texts in messages, which are prose and code too.
+    """Yield the values that are assigned to names of secrets as settings are: `NAME=value` on a
+    line of its own, `"name": "value"`, a header. For the texts in messages, which are prose and
+    code too.
     """
     for match in _QUOTED_PAIR.finditer(raw):
         kind = _kind_of(match["name"])
@@ -261,13 +264,15 @@ def _values(raw: bytes, pattern: re.Pattern[bytes]) -> Iterator[Found]:
 
 
 def without_scheme(raw: bytes, span: Span) -> Span:
-    """The span without the authentication scheme before the credentials."""
+    """Return the span without the authentication scheme before the credentials."""
     scheme = _SCHEME.match(raw, span.start, span.end)
     return Span(scheme.end(), span.end) if scheme else span
 
 
 def _is_basic(credentials: bytes) -> bool:
-    """Whether this is a user and a password in base64 (RFC 7617), not the next word of a text."""
+    """Return whether this is a user and a password in base64 (RFC 7617), not the next word of a
+    text.
+    """
     return b":" in (decode_base64(credentials) or b"")
 
 
@@ -276,7 +281,7 @@ def _kind_of(name: bytes) -> str | None:
 
 
 def _names_secrets(data: bytes, folded: bytes) -> bool:
-    """Whether the name of a secret stands before a sign and a text."""
+    """Return whether the name of a secret stands before a sign and a text."""
     signs = (match.start() for match in _FOLDED_NAME_END.finditer(folded))
     patterns = map(_signed, {folded[sign - 3 : sign] for sign in signs})
     return any(
@@ -288,15 +293,15 @@ def _names_secrets(data: bytes, folded: bytes) -> bool:
 
 @lru_cache
 def _signed(end: bytes) -> re.Pattern[bytes]:
-    """An expression for the end of a name before a sign. What follows the colon in JSON must be a
-    string or a list: numbers are not replaced.
+    """Return an expression for the end of a name before a sign. What follows the colon in JSON must
+    be a string or a list: numbers are not replaced.
     """
     letters = "".join(f"[{letter}{letter.upper()}]" for letter in end.decode())
     return re.compile(letters.encode() + rb"""(?=["' \t\\_.-]*+(?:=|:["'\s\\\[]))""")
 
 
 def _names_a_secret_before(data: bytes, end: int) -> bool:
-    """Whether a secret's name ends here."""
+    """Return whether a secret's name ends here."""
     name = _NAME_BEFORE.search(data, max(end - 64, 0), end)
     if name is None:
         return False

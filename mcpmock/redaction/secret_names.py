@@ -41,13 +41,15 @@ _WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def words_of(name: str) -> tuple[str, ...]:
-    """The words of a name in lower case, whether joined by case or by punctuation."""
+    """Return the words of a name in lower case, whether joined by case or by punctuation."""
     return tuple(word.lower() for word in _WORDS.findall(name))
 
 
 @lru_cache(maxsize=4096)
 def kind_of_name(name: str) -> str | None:
-    """The kind of secret that a name stands for (`githubToken`: `token`), None if it is none."""
+    """Return the kind of secret that a name stands for (`githubToken`: `token`), None if it is
+    none.
+    """
     words = words_of(name)
     if words[-1:] == ("token",) and words[-2:-1] and words[-2] in _NO_CREDENTIALS:
         return None

@@ -59,11 +59,11 @@ class TextRedactor:
     table: PlaceholderTable = attrs.field(factory=PlaceholderTable)
 
     def suspicious(self, data: bytes) -> bool:
-        """Whether JSON lines may hold a secret: a quick look that never misses one."""
+        """Return whether JSON lines may hold a secret: a quick look that never misses one."""
         return suspicious(data) or self.table.known.occur(data)
 
     def learn(self, values: Mapping[str, str]) -> None:
-        """Takes the values of secret names, such as environment variables, for secrets wherever
+        """Take the values of secret names, such as environment variables, for secrets wherever
         they appear. They get placeholders when they do.
         """
         for name, value in values.items():
@@ -72,40 +72,44 @@ class TextRedactor:
                 self.table.learn(value.encode("utf-8", "surrogateescape"), kind)
 
     def learn_bindings(self, bindings: Mapping[str, str]) -> None:
-        """Takes live values, by their placeholders, for secrets wherever they appear."""
+        """Take live values, by their placeholders, for secrets wherever they appear."""
         for hole, value in bindings.items():
             kind = hole.removeprefix(PLACEHOLDER.decode()).rpartition(":")[0]
             self.table.learn(value.encode("utf-8", "surrogatepass"), kind)
 
     def value(self, name: str, value: Any) -> Any:
-        """A decoded JSON value that has this name, without its secrets."""
+        """Return a decoded JSON value that has this name, without its secrets."""
         raw = encode({name: value})
         clean = self.json(raw)
         return value if clean == raw else next(iter(decode(clean).values()))
 
     def json(self, raw: bytes) -> bytes:
-        """A JSON message, whole or torn, without its secrets; the same object if it has none."""
+        """Return a JSON message, whole or torn, without its secrets; the same object if it has
+        none.
+        """
         return self._settle(raw, lambda part: self._scan_json(part, 0, kind_of_path))
 
     def text(self, raw: bytes) -> bytes:
-        """Text without its secrets: banners, standard error, the head of an oversize frame."""
+        """Return text without its secrets: banners, standard error, the head of an oversize
+        frame.
+        """
         return self._settle(raw, lambda part: self._scan_text(part, 0, assignments(part)))
 
     def known_in_line(self, line: bytes) -> bytes:
-        """A line of a cassette without the values that are known by now."""
+        """Return a line of a cassette without the values that are known by now."""
         if not self._may_know(line):
             return line
         return splice(line, self._scan_json(line, -1, no_kind, rules=False))
 
     def knows_any_in(self, line: bytes) -> bool:
-        """Whether a known value stands in a line as it is."""
+        """Return whether a known value stands in a line as it is."""
         return any(True for _ in self.table.known.find(line))
 
     def _replace_known(self, raw: bytes) -> bytes:
         return splice(raw, self._scan_text(raw, 0, (), rules=False))
 
     def _settle(self, raw: bytes, scan: Callable[[bytes], list[Replacement]]) -> bytes:
-        """Replaces what a scan finds, and again where a value became known behind a place where
+        """Replace what a scan finds, and again where a value became known behind a place where
         it stands.
         """
         for _ in range(MAX_DEPTH):
@@ -118,7 +122,7 @@ class TextRedactor:
     def _scan_json(
         self, raw: bytes, depth: int, kind_of: KindOf, *, rules: bool = True
     ) -> list[Replacement]:
-        """Each string under a secret's name, and what the others hold."""
+        """Return each string under a secret's name, and what the others hold."""
         replacements: list[Replacement] = []
         for path, span in walk(raw):
             if raw[span.start : span.start + 1] != b'"':
@@ -136,7 +140,7 @@ class TextRedactor:
         return replacements
 
     def _scan_names(self, raw: bytes, depth: int) -> Iterator[Replacement]:
-        """The known values in the names of members."""
+        """Yield the known values in the names of members."""
         for span in strings(raw):
             if raw[span.end :].lstrip(b" \t\r\n")[:1] == b":":
                 yield from self._scan_string(
@@ -187,9 +191,9 @@ class TextRedactor:
         *,
         rules: bool = True,
     ) -> list[Replacement]:
-        """These secrets, whatever has a secret's format, what is known, and what is encoded in the
-        text. Of places that overlap, the first only. `decoded` gives the secret that a spelling of
-        it stands for.
+        """Return these secrets, whatever has a secret's format, what is known, and what is encoded
+        in the text. Of places that overlap, the first only. `decoded` gives the secret that a
+        spelling of it stands for.
         """
         kept: list[Span] = []
         replacements: list[Replacement] = []
@@ -231,16 +235,18 @@ class TextRedactor:
                 yield escaped.origin(span), new
 
     def _may_know(self, text: bytes) -> bool:
-        """Whether a known value may stand in a text, in any spelling."""
+        """Return whether a known value may stand in a text, in any spelling."""
         return bool(self.table.known) and (self.table.known.occur(text) or respelled(text))
 
 
 def no_kind(_path: Sequence[str | int]) -> None:
-    """Names give nothing away: what is looked for is known."""
+    """Give no kind: names give nothing away, because what is looked for is known."""
 
 
 def kind_of_path(path: Sequence[str | int]) -> str | None:
-    """The kind by the innermost name, because each member of a list of passwords is a password."""
+    """Return the kind by the innermost name, because each member of a list of passwords is a
+    password.
+    """
     # Schemas of tools describe secrets and hold none. Only the ends of a path are read: reading all
     # of it for each scalar would cost the square of the depth, and depth is not bounded.
     if not _SCHEMAS.isdisjoint(path[:16]):
@@ -251,7 +257,7 @@ def kind_of_path(path: Sequence[str | int]) -> str | None:
 
 
 def _insert_if_free(spans: list[Span], span: Span) -> bool:
-    """Inserts a span into the sorted ones, unless it overlaps one of them; whether it did."""
+    """Insert a span into the sorted ones, unless it overlaps one of them; whether it did."""
     at = bisect(spans, span)
     if (at and spans[at - 1].end > span.start) or (at < len(spans) and spans[at].start < span.end):
         return False

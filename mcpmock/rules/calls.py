@@ -32,12 +32,12 @@ class CallTracker:
     _forgotten: bool = False
 
     def cancelled(self, call: PendingCall) -> bool:
-        """Whether the call was cancelled before its response."""
+        """Return whether the call was cancelled before its response."""
         return call.index in self._cancelled
 
     def may_have_crossed(self, call: PendingCall) -> bool:
-        """Whether this progress may have crossed the cancellation on the wire: true of the first
-        after it.
+        """Return whether this progress may have crossed the cancellation on the wire: true of the
+        first after it.
         """
         first = call.index not in self._progress_seen
         self._progress_seen[call.index] = None

@@ -102,14 +102,14 @@ def _sides(checked: CheckedMessage) -> tuple[Sender, Sender]:
 
 
 def _capabilities_of(checked: CheckedMessage, state: State, *, server: bool) -> Object | None:
-    """The capabilities that a side has declared; None if the declaration was not seen."""
+    """Return the capabilities that a side has declared; None if the declaration was not seen."""
     if checked.modern:
         return state.server.capabilities if server else None
     return state.server_capabilities if server else state.client_capabilities
 
 
 def _check_gate(checked: CheckedMessage, state: State, row: Method) -> Iterator[Breach]:
-    """A request needs a capability of its receiver, a notification one of its sender."""
+    """Yield a request needs a capability of its receiver, a notification one of its sender."""
     if row.gate is None:
         return
     servers = checked.from_client is (row.kind is MessageKind.REQUEST)

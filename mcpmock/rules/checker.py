@@ -51,7 +51,7 @@ class TakeChecker:
         self._transport = self.take.transport  # looks at all events: not again for each session
 
     def check(self, event: Event) -> Iterator[Found]:
-        """The violations in the next event."""
+        """Yield the violations in the next event."""
         if names_endpoint(event):  # of a take that grows
             self._transport = self.take.transport
         conversation = self._conversations.get(event.s)

@@ -157,7 +157,9 @@ class State:
     _once_keys: set[str] = attrs.field(factory=set)
 
     def once(self, what: str) -> bool:
-        """True the first time: limits a violation that every following message would repeat."""
+        """Return True the first time: limits a violation that every following message would
+        repeat.
+        """
         first = what not in self._once_keys and len(self._once_keys) < MAX_REMEMBERED
         self._once_keys |= {what} if first else set()
         return first
@@ -168,13 +170,13 @@ class State:
 
 
 def as_object(value: Any) -> Object:
-    """The value if it is an object, else an empty one."""
+    """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
 def object_in(raw: bytes) -> Object:
-    """The object in a JSON text, else an empty one. A member that is nested too deep is None: the
-    others are still there.
+    """Return the object in a JSON text, else an empty one. A member that is nested too deep is
+    None: the others are still there.
     """
     value = m.decode(raw)
     if value is None and (found := members(raw)):
@@ -183,8 +185,8 @@ def object_in(raw: bytes) -> Object:
 
 
 def declared(capabilities: Object | None, gate: str) -> bool:
-    """Whether a capability such as `resources.subscribe` is declared; True if the declaration
-    itself was not seen.
+    """Return whether a capability such as `resources.subscribe` is declared; True if the
+    declaration itself was not seen.
     """
     if capabilities is None:
         return True
@@ -200,6 +202,6 @@ def describe_call(call: PendingCall) -> str:
 
 
 def short(value: object) -> str:
-    """A value from the wire, shortened for the text of a violation."""
+    """Return a value from the wire, shortened for the text of a violation."""
     text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
     return text if len(text) <= 60 else text[:57] + "..."

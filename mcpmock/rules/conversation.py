@@ -58,7 +58,7 @@ class ConversationChecker:
         self.state.incomplete = True
 
     def check(self, frame: m.Frame, number: int) -> list[Violation]:
-        """The violations in this frame; each carries its `number`."""
+        """Return the violations in this frame; each carries its `number`."""
         self._judge.number = number
         if isinstance(frame.fact, m.Fragment):
             whole = self._incomplete.add_piece(frame)
@@ -107,7 +107,9 @@ class ConversationChecker:
         return self.state.transport == "streamable-http"
 
     def _is_mcp(self, exchange: CheckedExchange) -> bool:
-        """Whether the exchange belongs to MCP: other paths of the server may serve anything."""
+        """Return whether the exchange belongs to MCP: other paths of the server may serve
+        anything.
+        """
         if exchange.posted is not None:
             return any(not isinstance(one, m.Opaque) for one in exchange.posted)
         path = "" if exchange.head is None else exchange.head.path

@@ -74,11 +74,11 @@ class CheckedExchange:
         return self.request_header(PROTOCOL_VERSION_HEADER)
 
     def request_header(self, name: str) -> str | None:
-        """A header field of the request."""
+        """Return a header field of the request."""
         return None if self.head is None else self.head.header(name)
 
     def has_request(self, id_: bytes) -> bool:
-        """Whether a request with this id was posted in this exchange."""
+        """Return whether a request with this id was posted in this exchange."""
         return any(m.same_id(request.id, id_) for request in self.requests)
 
     def mark_answered(self, id_: bytes) -> None:
@@ -94,7 +94,7 @@ class OpenExchanges:
     """By event id, the number of the exchange in which its stream began."""
 
     def take(self, frame: m.Frame) -> CheckedExchange:
-        """The exchange of this frame, updated with its head or its event."""
+        """Return the exchange of this frame, updated with its head or its event."""
         number = frame.exchange or 0
         exchange = self._running.get(number)
         if exchange is None:
@@ -115,7 +115,7 @@ class OpenExchanges:
         return exchange
 
     def running(self, number: int | None) -> CheckedExchange | None:
-        """The open exchange of this number, if there is one."""
+        """Return the open exchange of this number, if there is one."""
         return None if number is None else self._running.get(number)
 
     def end_data(self, exchange: CheckedExchange) -> None:

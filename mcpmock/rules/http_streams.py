@@ -48,7 +48,9 @@ def check_message(checked: CheckedMessage) -> Iterator[Breach]:
 
 
 def _is_on_other_stream(checked: CheckedMessage, exchange: CheckedExchange) -> bool:
-    """Whether it is on a stream of another call; a resumed stream may carry messages of any."""
+    """Return whether it is on a stream of another call; a resumed stream may carry messages of
+    any.
+    """
     return not checked.on_own_stream and exchange.request_header(LAST_EVENT_ID_HEADER) is None
 
 
@@ -67,7 +69,7 @@ def _check_response_stream(checked: CheckedMessage, exchange: CheckedExchange) -
 
 
 def _is_answered_stream(exchange: CheckedExchange) -> bool:
-    """Whether an event stream has carried the responses to all requests of its POST."""
+    """Return whether an event stream has carried the responses to all requests of its POST."""
     return bool(exchange.requests) and not exchange.open and exchange.streams
 
 

@@ -76,5 +76,5 @@ def _check_retry(params: Object, request: Request, state: State) -> Iterator[Bre
 
 
 def _digest(token: str) -> bytes:
-    """A digest: states may be long, and there are many."""
+    """Return a digest: states may be long, and there are many."""
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).digest()

@@ -43,7 +43,9 @@ def check_message(checked: CheckedMessage) -> Iterator[Breach]:
 
 
 def _begins_as_usual(raw: bytes) -> bool:
-    """Whether `jsonrpc` is the first member, is "2.0", and no other member can replace it."""
+    """Return whether `jsonrpc` is the first member, is "2.0", and no other member can replace
+    it.
+    """
     usual = raw.startswith(b'{"jsonrpc":"2.0",') and b"\\u" not in raw
     return usual and raw.find(b'"jsonrpc"', 2) < 0
 
@@ -86,7 +88,9 @@ def _no_object(raw: bytes, name: str) -> Breach:
 
 
 def is_string_or_integer(raw: bytes) -> bool:
-    """Whether an id or a token has an allowed type. `1.0` is allowed: many peers treat it as 1."""
+    """Return whether an id or a token has an allowed type. `1.0` is allowed: many peers treat it as
+    1.
+    """
     if raw.isdigit():
         return True
     value = m.decode(raw)

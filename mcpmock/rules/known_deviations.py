@@ -48,7 +48,7 @@ class Deviation:
 
 
 def _has_raw(raw: bytes) -> DeviationTest:
-    """The message consists of these bytes, ignoring surrounding white space."""
+    """Return the message consists of these bytes, ignoring surrounding white space."""
     return lambda checked, _exchange, _state: checked is not None and checked.raw.strip() == raw
 
 
@@ -71,8 +71,8 @@ def _has_id(id_: bytes) -> DeviationTest:
 
 
 def _python_server(method: str) -> DeviationTest:
-    """The server declares tools, resources and prompts, each with `listChanged`, as the Python
-    SDK's servers do.
+    """Return the server declares tools, resources and prompts, each with `listChanged`, as the
+    Python SDK's servers do.
     """
 
     def when(
@@ -179,6 +179,6 @@ def _deviation_of(rule: str, software: str) -> Deviation:
 def find_deviation(
     rule: str, checked: CheckedMessage | None, exchange: CheckedExchange | None, state: State
 ) -> Deviation | None:
-    """The known deviation that explains a breach of `rule`, if there is one."""
+    """Return the known deviation that explains a breach of `rule`, if there is one."""
     candidates = (one for one in DEVIATIONS if one.rule == rule)
     return next((one for one in candidates if one.when(checked, exchange, state)), None)

@@ -118,13 +118,15 @@ def _check_client_order(checked: CheckedMessage, state: State) -> Iterator[Breac
 
 
 def _lacks_initialized(checked: CheckedMessage, state: State) -> bool:
-    """Over HTTP the notification and one request may cross: they are separate POSTs."""
+    """Return whether the notification is missing. Over HTTP it and one request may cross: they
+    are separate POSTs.
+    """
     crossed = checked.exchange is not None and state.once("initialized-crossed")
     return not crossed and state.once("initialized-missing")
 
 
 def _may_have_begun_before_recording(state: State) -> bool:
-    """A session with an id may have begun before the recording."""
+    """Return whether the session has an id: then it may have begun before the recording."""
     return state.phase is Phase.NEW and state.transport == "streamable-http"
 
 

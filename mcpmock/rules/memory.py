@@ -28,7 +28,9 @@ def drop_oldest(kept: OrderedDict[Any, Any], limit: int) -> bool:
 
 
 def slim_request(message: Message) -> Message:
-    """The request with only the params that later rules read: its arguments may be megabytes."""
+    """Return the request with only the params that later rules read: its arguments may be
+    megabytes.
+    """
     if not isinstance(message, Request) or len(message.params or b"") <= _MAX_KEPT_BYTES:
         return message
     kept = {name: raw for name, raw in _kept_params(message).items() if len(raw) <= _MAX_KEPT_BYTES}
@@ -37,7 +39,7 @@ def slim_request(message: Message) -> Message:
 
 
 def too_long(message: Message) -> bool:
-    """Whether its id or a needed param is too long to keep, so that later messages cannot be
+    """Return whether its id or a needed param is too long to keep, so that later messages cannot be
     matched with it.
     """
     if len(getattr(message, "id", None) or b"") > _MAX_KEPT_BYTES:
@@ -48,7 +50,7 @@ def too_long(message: Message) -> bool:
 
 
 def _kept_params(request: Request) -> dict[str, bytes]:
-    """The params that rules read after the request itself was checked."""
+    """Return the params that rules read after the request itself was checked."""
     found = {name: member(request.params, name) for name in _KEPT_PARAMS}
     return {name: raw for name, raw in found.items() if raw is not None}
 
@@ -62,7 +64,7 @@ class IncompleteMessages:
     _reassembly: Reassembly = attrs.field(factory=lambda: Reassembly(_MAX_MESSAGE_BYTES))
 
     def add_piece(self, frame: Frame) -> Frame | None:
-        """The whole message, when this piece is its last."""
+        """Return the whole message, when this piece is its last."""
         if (
             not self._reassembly.has_begun(frame)
             and len(self._reassembly) >= _MAX_INCOMPLETE_MESSAGES

@@ -54,7 +54,7 @@ class Judge:
         revision: str | None = None,
         message: CheckedMessage | None = None,
     ) -> Iterator[Violation]:
-        """A breach outside any message takes the revision of its exchange."""
+        """Yield the violations; a breach outside any message takes the revision of its exchange."""
         if message is None and revision is None and exchange is not None:
             revision = exchange.revision
         rules = in_force(revision or "")
@@ -76,7 +76,7 @@ class IdSpace:
     subscriptions: Subscriptions = attrs.field(factory=Subscriptions)
 
     def open_call(self, direction: Direction, message: Message) -> PendingCall | None:
-        """The open call with the id of this request, or with the id that it cancels."""
+        """Return the open call with the id of this request, or with the id that it cancels."""
         match message:
             case Request(id=id_):
                 return self.calls.open_call(direction, id_)
@@ -114,7 +114,9 @@ class MessageChecker:
         exchange: CheckedExchange | None,
         batch: int = 0,
     ) -> tuple[CheckedMessage, list[Violation]]:
-        """The message with its context, and its violations. `batch` is the size of its batch."""
+        """Return the message with its context, and its violations. `batch` is the size of its
+        batch.
+        """
         if too_long(message):
             self.state.incomplete = True
         is_request = isinstance(message, Request)
@@ -175,7 +177,7 @@ class MessageChecker:
             yield from http_heads.check_status(checked, state)
 
     def _exchange_of(self, call: PendingCall | None) -> int | None:
-        """The exchange that carried a call, on a transport where each call has its own."""
+        """Return the exchange that carried a call, on a transport where each call has its own."""
         if call is None or self.state.transport != "streamable-http":
             return None
         origin = self._origins.get(call.index)

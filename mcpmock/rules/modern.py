@@ -99,7 +99,7 @@ def _check_result(checked: CheckedMessage, result: Object) -> Iterator[Breach]:
 
 
 def _has_extensions(checked: CheckedMessage) -> bool:
-    """Whether the client declared extensions: they may define result types of their own."""
+    """Return whether the client declared extensions: they may define result types of their own."""
     capabilities = as_object(as_object(checked.call_params.get("_meta")).get(CAPABILITIES))
     return bool(capabilities.get("extensions"))
 

@@ -46,7 +46,7 @@ class CheckReport:
         return self.violations[index]
 
     def count(self, level: Level) -> int:
-        """How many findings and violations have this level."""
+        """Return how many findings and violations have this level."""
         levels = [finding.level for finding in self.findings]
         return (levels + [found.violation.level for found in self.violations]).count(level)
 
@@ -62,14 +62,14 @@ class CheckReport:
 
 
 def check_cassette(cassette: Cassette) -> CheckReport:
-    """The report on a cassette that was read, so without its lines."""
+    """Return the report on a cassette that was read, so without its lines."""
     events = sum(len(take.events) for take in cassette.takes)
     return CheckReport(len(cassette.takes), events, (), tuple(check(cassette)))
 
 
 def check_data(data: bytes, only: str | None = None) -> CheckReport:
-    """The report on the bytes of a cassette: `only` its `integrity`, or only the `protocol` in it.
-    Damage is reported either way.
+    """Return the report on the bytes of a cassette: `only` its `integrity`, or only the `protocol`
+    in it. Damage is reported either way.
     """
     inspection = inspect(data)
     findings = tuple(one for one in inspection.findings if one.damage or only != "protocol")
@@ -78,7 +78,7 @@ def check_data(data: bytes, only: str | None = None) -> CheckReport:
 
 
 def _with_lines(inspection: Inspection) -> Iterator[Found]:
-    """Each violation with the line of its event."""
+    """Yield each violation with the line of its event."""
     sheets = {sheet.header.number: sheet for sheet in inspection.sheets if sheet.header}
     lines: dict[int, dict[int, int]] = {}
     for found in check(inspection.cassette):

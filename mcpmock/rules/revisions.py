@@ -25,7 +25,7 @@ _LEGACY = REVISIONS[:-1]
 def revision_of(
     state: State, direction: m.Direction, message: m.Message, exchange: CheckedExchange | None
 ) -> str | None:
-    """The revision of a request, or of a message that belongs to no request."""
+    """Return the revision of a request, or of a message that belongs to no request."""
     request = message if isinstance(message, m.Request) else None
     if direction is m.C2S and request and m.member(request.params, *VERSION_PATH) is not None:
         return LATEST
@@ -42,8 +42,8 @@ def revision_of(
 def revision_of_call(
     state: State, message: m.Message, call: PendingCall, requested: str | None
 ) -> str | None:
-    """The revision of a message that belongs to a call: that of the request (`requested`), but the
-    result of `initialize` names its own.
+    """Return the revision of a message that belongs to a call: that of the request (`requested`),
+    but the result of `initialize` names its own.
     """
     if call.request.method == INITIALIZE and isinstance(message, m.Response):
         agreed = initialized_version(message.result)
@@ -53,7 +53,7 @@ def revision_of_call(
 
 
 def revision_named(state: State, exchange: CheckedExchange | None) -> str | None:
-    """The revision where no message names one."""
+    """Return the revision where no message names one."""
     if exchange is not None and exchange.version in REVISIONS:
         return exchange.version
     if state.phase is not Phase.NEW:
@@ -65,7 +65,9 @@ def revision_named(state: State, exchange: CheckedExchange | None) -> str | None
 
 
 def _settled(state: State) -> str | None:
-    """The revision that the handshake settled; during it, the one that the client requested."""
+    """Return the revision that the handshake settled; during it, the one that the client
+    requested.
+    """
     if state.revision is None:
         return state.requested if state.requested in _LEGACY else LAST_LEGACY
     if state.revision == LATEST:

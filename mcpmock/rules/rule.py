@@ -33,7 +33,7 @@ class Rule:
     until: str = LATEST
 
     def cite(self, revision: str) -> str:
-        """The revision and page of the sentence: `2025-11-25 basic/lifecycle`."""
+        """Return the revision and page of the sentence: `2025-11-25 basic/lifecycle`."""
         return f"{revision} {_MOVED.get((revision, self.section), self.section)}"
 
 

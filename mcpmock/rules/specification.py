@@ -185,7 +185,7 @@ RULES = (
 
 @cache
 def in_force(revision: str) -> dict[str, Rule]:
-    """The rules of this revision, by name; empty for an unknown revision."""
+    """Return the rules of this revision, by name; empty for an unknown revision."""
     if revision not in REVISIONS:
         return {}
     return {rule.name: rule for rule in RULES if rule.since <= revision <= rule.until}

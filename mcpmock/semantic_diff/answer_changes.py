@@ -47,13 +47,13 @@ def answer_changes(method: str, old: Document, new: Document, measure: Measure) 
 
 
 def _failed(document: Document) -> bool:
-    """A tool's result may say that it is an error."""
+    """Return whether an answer is an error; a tool's result may say that it is one."""
     result = document.get("result")
     return "error" in document or (isinstance(result, dict) and result.get("isError") is True)
 
 
 def _summary(document: Document) -> Any:
-    """An answer for people: the text of a tool's result, else all of it."""
+    """Return an answer for people: the text of a tool's result, else all of it."""
     result = document.get("result")
     content = result.get("content") if isinstance(result, dict) else None
     if isinstance(content, list) and content and isinstance(content[0], dict):
@@ -94,7 +94,9 @@ def _judged(edit: Edit) -> Change:
 def _without_repetition(
     old: dict[str, Any], new: dict[str, Any], found: list[Edit]
 ) -> Iterator[Edit]:
-    """The edits without those that `content` repeats of `structuredContent`, or the reverse."""
+    """Yield the edits without those that `content` repeats of `structuredContent`, or the
+    reverse.
+    """
     # SDKs repeat `structuredContent` in `content`: as JSON, whole or item by item, and a mere text
     # as it is. Of JSON the edit in the structure is kept, of a mere text the edit in the text.
     before, after = (_repeated(one.get("structuredContent")) for one in (old, new))
@@ -121,12 +123,12 @@ def _is_text(edit: Edit) -> bool:
 
 
 def _repeated(structure: Any) -> set[bytes]:
-    """The values that texts may repeat: a structure, the value in it, or an item of that."""
+    """Return the values that texts may repeat: a structure, the value in it, or an item of that."""
     wrapped = structure.get("result") if isinstance(structure, dict) else None
     items = wrapped if isinstance(wrapped, list) else []
     return {canonical(value) for value in (structure, wrapped, *items) if value is not None}
 
 
 def _canonical_json(text: str) -> bytes:
-    """The canonical form of a text that is JSON."""
+    """Return the canonical form of a text that is JSON."""
     return canonical(significant(text.encode("utf-8", "surrogatepass")))

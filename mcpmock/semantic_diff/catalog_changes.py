@@ -83,7 +83,7 @@ def handshake_changes(
 
 
 def _capabilities(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
-    """A capability counts as there unless it is absent or false."""
+    """Yield a capability counts as there unless it is absent or false."""
     for edit in edits(_plain(old), _plain(new), path, measure):
         had, has = (value not in (ABSENT, False, None) for value in (edit.old, edit.new))
         rule = "metadata-changed"
@@ -114,7 +114,7 @@ def _members(
     compared: Callable[[Any, Any, ValuePath, Measure], Iterator[Change]],
     measure: Measure,
 ) -> Iterator[Change]:
-    """A list whose members have names."""
+    """Yield a list whose members have names."""
     before, after = _by_name(old, catalog.name), _by_name(new, catalog.name)
     for name, i in before.items():
         if name in after:
@@ -136,8 +136,8 @@ def _members(
 
 
 def _by_name(members: list[Any], name: str) -> dict[tuple[str, int], int]:
-    """The place of each by its name, and by how many of that name stood before it; what has no name
-    is of the name "".
+    """Return the place of each by its name, and by how many of that name stood before it; what has
+    no name is of the name "".
     """
     seen: Counter[str] = Counter()
     found = {}
@@ -154,7 +154,7 @@ def _item(name: tuple[str, int], old: int | None, new: int | None, catalog: Cata
 
 
 def _member_changes(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
-    """Two tools, prompts or resources."""
+    """Yield two tools, prompts or resources."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         yield from _text_changes(old, new, path, measure)
         return
@@ -180,7 +180,7 @@ def _output(old: Any, new: Any, path: ValuePath) -> Iterator[Change]:
 
 
 def _argument(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
-    """Two arguments of a prompt."""
+    """Yield two arguments of a prompt."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         yield from _text_changes(old, new, path, measure)
         return
@@ -216,7 +216,7 @@ def _is_list(value: Any) -> bool:
 
 
 def _schema(value: Any) -> Any:
-    """No schema takes everything."""
+    """Return a schema; none takes everything."""
     return {} if value is ABSENT else value
 
 

@@ -1,6 +1,6 @@
 """`compare`: the differences in meaning between two recordings, each judged by a named rule.
 
-    comparison = compare(old, new, Rules.parse(ignore=["tools/call now $.result"]))
+    comparison = compare(old, new, IgnoreRules.parse(ignore=["tools/call now $.result"]))
     comparison.worst      # Verdict.BREAKING, or None if there is no difference
 
 Pure. Ids, tokens, sessions, times, the order of members and the transport are ignored
@@ -25,14 +25,14 @@ from mcpmock.redaction.redactor import PLACEHOLDER
 from .answer_changes import answer_changes
 from .conversations import RecordedConversation, read_conversations
 from .findings import Findings
-from .ignore_rules import Label, Rules
+from .ignore_rules import IgnoreRules, Label
 from .message import DiffMessage
 from .message_changes import MessageChanges
 from .normalize import Namings, forget_contents
 from .pairing import ConversationPair, pair_all_calls
 from .severity import ABSENT, Change, Difference, Verdict
 
-__all__ = ["Diff", "Difference", "Progress", "Rules", "Verdict", "compare"]
+__all__ = ["Diff", "Difference", "IgnoreRules", "Progress", "Verdict", "compare"]
 
 Progress = Callable[[int, int], None]
 """Progress callback: (done, total)."""
@@ -87,16 +87,16 @@ class Diff:
 
 
 def compare(
-    old: Cassette, new: Cassette, rules: Rules | None = None, progress: Progress | None = None
+    old: Cassette, new: Cassette, rules: IgnoreRules | None = None, progress: Progress | None = None
 ) -> Diff:
-    """The differences from the old recording to the new one."""
+    """Return the differences from the old recording to the new one."""
     kinds = [{take.transport for take in cassette.takes} for cassette in (old, new)]
     work = _Work.of(old, new, progress)
     sides = [
         read_conversations(cassette, one_session=kinds[0] != kinds[1], count=work.add)
         for cassette in (old, new)
     ]
-    findings = Findings(rules or Rules())
+    findings = Findings(rules or IgnoreRules())
     comparer = _Comparer(findings, work)
     comparer.run(*sides)
     forget_contents()
@@ -227,7 +227,7 @@ class _Comparer:
 def _other_statuses(
     old: RecordedConversation, new: RecordedConversation
 ) -> Iterator[tuple[str, int, int]]:
-    """The old and the new status of exchanges without a call (streams opened, sessions ended,
+    """Yield the old and the new status of exchanges without a call (streams opened, sessions ended,
     notifications posted), by verb, where both recordings have no class of status in common.
     """
     sides: list[dict[str, dict[int, int]]] = []

@@ -66,8 +66,8 @@ class RecordedConversation:
 def read_conversations(
     cassette: Cassette, *, one_session: bool, count: Count | None = None
 ) -> list[RecordedConversation]:
-    """All conversations, in the order they began. With `one_session` exchanges that belong to no
-    session are part of each session of their take (`bare`).
+    """Return all conversations, in the order they began. With `one_session` exchanges that belong
+    to no session are part of each session of their take (`bare`).
     """
     found = []
     flat = bare(cassette, one_session=one_session)
@@ -90,7 +90,7 @@ def read_conversations(
 
 
 def _statuses(take: Take) -> Iterator[tuple[int, str, int, int]]:
-    """The session, verb, number and status of each exchange."""
+    """Yield the session, verb, number and status of each exchange."""
     verbs: dict[int, str] = {}
     for event in take.events:
         if event.x is None or event.http is UNSET:
@@ -126,7 +126,7 @@ class _Reader:
             self._read_message(event, frame, message, raw)
 
     def finish(self, left: Collection[int | None]) -> RecordedConversation:
-        """The conversation; `left` are the exchanges that the client ended."""
+        """Return the conversation; `left` are the exchanges that the client ended."""
         for call in self.conversation.calls:
             gone = call.exchange is not None and call.exchange in left
             call.abandoned = call.abandoned or (gone and not call.answers)
@@ -192,7 +192,7 @@ class _Reader:
 
 
 def _messages(frame: m.Frame) -> Iterable[tuple[SingleMessage, bytes]]:
-    """The message, or the members of a batch: a diff ignores the packing."""
+    """Return the message, or the members of a batch: a diff ignores the packing."""
     content = frame.content
     if isinstance(content, (m.Request, m.Notification, m.Response, m.Opaque)):
         return [(content, frame.raw)]

@@ -15,7 +15,7 @@ import attrs
 
 from mcpmock.redaction.redactor import PLACEHOLDER
 
-from .ignore_rules import Label, Leeway, Rules
+from .ignore_rules import IgnoreRules, Label, Leeway
 from .message import DiffMessage
 from .normalize import Namings, text_of
 from .severity import ABSENT, RULES, Change, Difference, EventLocation, Verdict, to_jsonpath
@@ -32,7 +32,7 @@ _DOTS = "..."
 class Findings:
     """The differences found so far."""
 
-    rules: Rules
+    rules: IgnoreRules
     counts: Counter[Verdict] = attrs.field(factory=Counter)
     """How many differences there are of each verdict."""
     ignored: int = 0
@@ -42,7 +42,7 @@ class Findings:
     def measure(
         self, old: DiffMessage | None, new: DiffMessage | None, call: Label, namings: Namings
     ) -> Measure:
-        """The measure for two messages of this call."""
+        """Return the measure for two messages of this call."""
         one, other = (None if message is None else message.document for message in (old, new))
         method = (old or new).method if old or new else ""  # type: ignore[union-attr]
         return Measure(Leeway(self.rules, method, call, one, other), namings)
@@ -127,12 +127,12 @@ class Findings:
         self.add(change, measure, old=old, new=message.where)
 
     def differences(self) -> tuple[Difference, ...]:
-        """The worst first, and those equally bad as they were found."""
+        """Return the worst first, and those equally bad as they were found."""
         return tuple(sorted(self._found.values(), key=lambda found: -found.verdict))
 
 
 def excerpts(old: Any, new: Any) -> tuple[str | None, str | None]:
-    """Two values as shortened JSON, from shortly before their first difference."""
+    """Return two values as shortened JSON, from shortly before their first difference."""
     one, other = (None if value is ABSENT else text_of(value) for value in (old, new))
     if one is None or other is None or max(len(one), len(other)) <= MAX_EXCERPT_CHARS:
         return _cut(one), _cut(other)
@@ -143,7 +143,7 @@ def excerpts(old: Any, new: Any) -> tuple[str | None, str | None]:
 
 
 def _common_length(one: str, other: str) -> int:
-    """The length of the common beginning of two texts, by bisection: they may be long."""
+    """Return the length of the common beginning of two texts, by bisection: they may be long."""
     same, most = 0, min(len(one), len(other))
     while same < most:
         middle = (same + most + 1) // 2

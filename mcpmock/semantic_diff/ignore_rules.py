@@ -46,7 +46,7 @@ class Scoped:
 
     @classmethod
     def parse(cls, text: str) -> Scoped:
-        """Raises ValueError, in words for the user, for an invalid rule."""
+        """Raise ValueError, in words for the user, for an invalid rule."""
         scope, dollar, rest = text.partition("$")
         words = scope.split()
         if not dollar or len(words) > 2:
@@ -55,12 +55,14 @@ class Scoped:
         return cls(text, method, name, _compiled(dollar + rest))
 
     def is_for(self, method: str, call: Label) -> bool:
-        """Whether this is about a message of this method that belongs to this call."""
+        """Return whether this is about a message of this method that belongs to this call."""
         fits = fnmatchcase(method, self.method) or fnmatchcase(call[0], self.method)
         return fits and fnmatchcase(call[1], self.name)
 
     def places(self, document: Any) -> set[DocumentPath]:
-        """The values that it selects in a document; none in one that is nested too deeply."""
+        """Return the values that it selects in a document; none in one that is nested too
+        deeply.
+        """
         from jsonpath import JSONPathError
 
         try:
@@ -88,7 +90,7 @@ class Tolerance:
         return cls(relative=amount / 100) if text.endswith("%") else cls(absolute=amount)
 
     def same(self, old: float, new: float) -> bool:
-        """Whether two numbers count as equal."""
+        """Return whether two numbers count as equal."""
         try:
             return math.isclose(old, new, rel_tol=self.relative, abs_tol=self.absolute)
         except OverflowError:  # integers that no float holds
@@ -96,7 +98,7 @@ class Tolerance:
 
 
 @attrs.frozen
-class Rules:
+class IgnoreRules:
     """All rules of the user."""
 
     ignore: tuple[Scoped, ...] = ()
@@ -106,8 +108,8 @@ class Rules:
     @classmethod
     def parse(
         cls, ignore: Iterable[str] = (), unordered: Iterable[str] = (), tolerance: str = "0"
-    ) -> Rules:
-        """Raises ValueError, in words for the user, for an invalid rule."""
+    ) -> IgnoreRules:
+        """Raise ValueError, in words for the user, for an invalid rule."""
         return cls(
             tuple(Scoped.parse(text) for text in ignore),
             tuple(Scoped.parse(text) for text in unordered),
@@ -119,7 +121,7 @@ class Rules:
 class Leeway:
     """The rules as they apply to one pair of messages; looked up only where something differs."""
 
-    rules: Rules
+    rules: IgnoreRules
     method: str
     call: Label
     old: Any
@@ -129,7 +131,7 @@ class Leeway:
     _unordered: tuple[set[DocumentPath], set[DocumentPath]] | None = None
 
     def ignores(self, path: ValuePath) -> bool:
-        """Whether this or something around it is to be ignored."""
+        """Return whether this or something around it is to be ignored."""
         if not self.rules.ignore:
             return False
         if self._ignored is None:
@@ -141,7 +143,7 @@ class Leeway:
         )
 
     def is_unordered(self, path: ValuePath) -> bool:
-        """Whether the order of this list means nothing."""
+        """Return whether the order of this list means nothing."""
         if not self.rules.unordered:
             return False
         if self._unordered is None:
@@ -149,9 +151,9 @@ class Leeway:
         return any(place in found for found, place in self._in_each_document(self._unordered, path))
 
     def rule_for(self, path: ValuePath) -> str:
-        """The rule that ignores a difference at this path: its JSONPath is `path` as far as one of
-        the documents has it, because a path can lead through a reference of a schema. Its strings
-        have double quotes, so that it fits between the single quotes of a shell.
+        """Return the rule that ignores a difference at this path: its JSONPath is `path` as far as
+        one of the documents has it, because a path can lead through a reference of a schema. Its
+        strings have double quotes, so that it fits between the single quotes of a shell.
         """
         depths = (
             _depth(self.old, document_path(path, new=False)),
@@ -177,7 +179,7 @@ class Leeway:
 
 
 def _depth(document: Any, place: DocumentPath) -> int:
-    """How many steps of a path exist in a document."""
+    """Return how many steps of a path exist in a document."""
     for depth, step in enumerate(place):
         try:
             document = document[step]
@@ -193,7 +195,7 @@ def _is_selectable(step: PathStep) -> bool:
 
 
 def _as_glob(text: str) -> str:
-    """A glob for this text alone, without the characters that end a word of a rule."""
+    """Return a glob for this text alone, without the characters that end a word of a rule."""
     if _PLAIN_WORD.fullmatch(text):
         return text
     return "".join(

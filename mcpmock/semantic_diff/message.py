@@ -78,8 +78,8 @@ class DiffMessage:
 
 
 def join_pages(calls: Iterable[DiffMessage]) -> list[DiffMessage]:
-    """The calls, with all pages of a list in the answer to the first; without the calls for the
-    other pages.
+    """Return the calls, with all pages of a list in the answer to the first; without the calls for
+    the other pages.
     """
     kept: list[DiffMessage] = []
     awaited: dict[tuple[str, str], DiffMessage] = {}
@@ -113,7 +113,7 @@ def _member(message: DiffMessage, *path: str) -> object:
 
 
 def _join(first: DiffMessage, more: DiffMessage) -> None:
-    """Adds a page. The members beside the list are those of the last page."""
+    """Add a page. The members beside the list are those of the last page."""
     name = LISTS[first.method]
     one, other = (call.answers[0].document["result"] for call in (first, more))
     result = m.encode({**other, name: [*one[name], *other[name]]})

@@ -148,7 +148,7 @@ def _placed(
 
 
 def _may_be_lost(placed: PlacedMessage, lacking: RecordedConversation | None) -> bool:
-    """Whether the other transport may have lost it."""
+    """Return whether the other transport may have lost it."""
     # On Streamable HTTP a notification that belongs to no request is lost while the client has no
     # GET stream open: the first `tools/list_changed` of server-everything arrive on stdio only.
     if placed.conversations.alike or lacking is None or lacking.transport != "streamable-http":
@@ -180,15 +180,15 @@ def _of_call(placed: PlacedMessage) -> Hashable:
 
 
 def _counts_if_abandoned(placed: PlacedMessage) -> bool:
-    """Whether it is compared although the call was abandoned: which notifications the server still
-    sends is a matter of timing.
+    """Return whether it is compared although the call was abandoned: which notifications the server
+    still sends is a matter of timing.
     """
     message = placed.message
     return message.direction is m.C2S or not isinstance(message.message, m.Notification)
 
 
 def _count_before_answer(call: DiffMessage) -> int:
-    """The number of messages before the first answer."""
+    """Return the number of messages before the first answer."""
     end = call.answers[0].rank if call.answers else math.inf
     return sum(message.rank < end for message in call.within)
 
@@ -196,8 +196,8 @@ def _count_before_answer(call: DiffMessage) -> int:
 def _out_of_order(
     pairs: Iterable[tuple[PlacedMessage, PlacedMessage]], old: DiffMessage, new: DiffMessage
 ) -> bool:
-    """Whether the messages that certainly belong to a call, and its first answer, came in another
-    order. Other messages have an order only among those of one method.
+    """Return whether the messages that certainly belong to a call, and its first answer, came in
+    another order. Other messages have an order only among those of one method.
     """
     rows: dict[str | None, list[tuple[int, int]]] = {}
     for one, other in pairs:
@@ -224,7 +224,7 @@ def _answer_changes(old: Document, new: Document, measure: Measure) -> Iterator[
 
 
 def _family(message: DiffMessage) -> str:
-    """The first word of the names of its rules."""
+    """Return the first word of the names of its rules."""
     if message.direction is m.C2S:
         return "said"
     if isinstance(message.message, m.Request):

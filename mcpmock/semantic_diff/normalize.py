@@ -71,7 +71,9 @@ class ComparedContent:
 
 
 def content_of(message: Request | Notification | Response | Opaque, method: str) -> ComparedContent:
-    """Return what is compared of a message; `method` is its own or that of the request it answers."""
+    """Return what is compared of a message; `method` is its own or that of the request it
+    answers.
+    """
     match message:
         case Request(params=params) | Notification(params=params):
             return _content(_params_document, method, params)
@@ -84,12 +86,14 @@ def content_of(message: Request | Notification | Response | Opaque, method: str)
 
 
 def forget_contents() -> None:
-    """Drops what is kept of messages that were read."""
+    """Drop what is kept of messages that were read."""
     _cached_content.cache_clear()
 
 
 def key_of(document: Any) -> bytes:
-    """Equal for documents that differ only in the numbers of placeholders. Not for storing."""
+    """Return a key that is equal for documents that differ only in the numbers of placeholders.
+    Do not store it.
+    """
     key = canonical(document)
     if not holds_placeholder(key):
         return key
@@ -105,8 +109,8 @@ class Namings:
     _old_by_new: dict[str, str] = attrs.field(factory=dict)
 
     def same(self, old: str, new: str) -> bool:
-        """Whether two texts are equal under the correspondences known so far; if so, those in them
-        become known.
+        """Return whether two texts are equal under the correspondences known so far; if so, those
+        in them become known.
         """
         old, new = decode_placeholders(old), decode_placeholders(new)
         if _PLACEHOLDER not in old or _PLACEHOLDER not in new:
@@ -128,8 +132,8 @@ class Namings:
 
 
 def _content(read: _Read, method: str, raw: bytes | None) -> ComparedContent:
-    """Cached for short payloads: nearly all of one recording are in the other one too, and each is
-    read and keyed once (a tenth of the time of a diff).
+    """Return what is compared; cached for short payloads: nearly all of one recording are in the
+    other one too, and each is read and keyed once (a tenth of the time of a diff).
     """
     if raw is not None and len(raw) > _MAX_CACHED_BYTES:
         return ComparedContent(read(method, raw))
@@ -172,7 +176,7 @@ def _error_document(_method: str, error: bytes | None) -> Document:
 
 
 def _with_placeholders(value: dict[str, Any]) -> dict[str, Any]:
-    """The value with its issued values (`_ISSUED`) replaced by placeholders."""
+    """Return the value with its issued values (`_ISSUED`) replaced by placeholders."""
     found = {name: _placeholder_for(name, inner) for name, inner in value.items()}
     if "taskId" in found:
         found = {name: inner for name, inner in found.items() if name not in _TIMES}
@@ -199,8 +203,8 @@ def _remove_meta(value: dict[str, Any], name: str) -> None:
 
 
 def _placeholder_for(name: str, value: Any) -> Any:
-    """An issued value as a placeholder. Its number is a checksum of the value, so that equal values
-    have equal placeholders.
+    """Return an issued value as a placeholder. Its number is a checksum of the value, so that equal
+    values have equal placeholders.
     """
     kind = _ISSUED.get(name)
     if kind is None or not isinstance(value, str) or _HOLE.fullmatch(value):
@@ -210,12 +214,12 @@ def _placeholder_for(name: str, value: Any) -> Any:
 
 
 def _readable(value: Any) -> Any:
-    """Bytes that no decoder accepts, as text."""
+    """Return bytes that no decoder accepts, as text."""
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
 
 
 def text_of(value: Any) -> str:
-    """A value as JSON text, for reports."""
+    """Return a value as JSON text, for reports."""
     try:
         return msgspec.json.encode(value).decode()
     except (ValueError, RecursionError):

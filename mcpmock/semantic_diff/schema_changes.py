@@ -55,7 +55,7 @@ INPUT, OUTPUT = Use("argument", ""), Use("output-field", "output-")
 
 
 def schema_changes(old: Any, new: Any, path: ValuePath, use: Use) -> Iterator[Change]:
-    """The changes from one schema to the other; `path` leads to both."""
+    """Yield the changes from one schema to the other; `path` leads to both."""
     if key_of(old) != key_of(new):
         yield from _Comparer(old, new, use).changes(old, new, path)
 
@@ -89,7 +89,9 @@ class _Comparer:
         yield from _keyword_changes(one, other, path)
 
     def _whole_change(self, old: Any, new: Any, path: ValuePath) -> Change:
-        """The change of a whole schema: `false` accepts nothing, `true` and `{}` everything."""
+        """Return the change of a whole schema: `false` accepts nothing, `true` and `{}`
+        everything.
+        """
         if new is False and old is not False:
             word = "tightened"
         elif old is False or _accepts_all(new):
@@ -165,7 +167,7 @@ class _Comparer:
     def _subschema_changes(
         self, old: dict[str, Any], new: dict[str, Any], path: ValuePath
     ) -> Iterator[Change]:
-        """Changes of the schemas inside; an absent one accepts everything."""
+        """Change of the schemas inside; an absent one accepts everything."""
         for name in _SUBSCHEMAS:
             one, other, inside = old.get(name, True), new.get(name, True), (*path, name)
             if isinstance(one, list) or isinstance(other, list) or name in ("not", "if"):
@@ -182,7 +184,7 @@ class _Comparer:
             yield from self._branch_changes(old.get(name), new.get(name), (*path, name))
 
     def _branch_changes(self, old: Any, new: Any, path: ValuePath) -> Iterator[Change]:
-        """Changes in `anyOf` and the like: equal branches are paired, the others by order."""
+        """Change in `anyOf` and the like: equal branches are paired, the others by order."""
         one, other = (old if isinstance(old, list) else []), (new if isinstance(new, list) else [])
         alternatives = path[-1] in _UNIONS
         # `_type_changes` reports added and removed types.
@@ -219,7 +221,7 @@ class _Comparer:
 
 
 def _keyword_changes(old: dict[str, Any], new: dict[str, Any], path: ValuePath) -> Iterator[Change]:
-    """Changes of descriptions, of notes and of unknown keywords."""
+    """Change of descriptions, of notes and of unknown keywords."""
     for name in dict.fromkeys((*old, *new)):
         one, other = old.get(name, ABSENT), new.get(name, ABSENT)
         if name not in _COMPARED_APART and _differ(one, other):
@@ -227,14 +229,16 @@ def _keyword_changes(old: dict[str, Any], new: dict[str, Any], path: ValuePath) 
 
 
 def _differ(old: Any, new: Any) -> bool:
-    """Whether two values differ, each of which may be ABSENT."""
+    """Return whether two values differ, each of which may be ABSENT."""
     if old is ABSENT or new is ABSENT:
         return old is not new
     return key_of(old) != key_of(new)
 
 
 def _resolved(schema: Any, root: Any) -> Any:
-    """The schema that a local reference names; the schema itself if it is no such reference."""
+    """Return the schema that a local reference names; the schema itself if it is no such
+    reference.
+    """
     for _ in range(_MAX_DEPTH):
         reference = schema.get("$ref") if isinstance(schema, dict) else None
         if not isinstance(reference, str) or not reference.startswith("#"):
@@ -250,7 +254,7 @@ def _resolved(schema: Any, root: Any) -> Any:
 
 
 def _types_of(schema: dict[str, Any]) -> frozenset[str] | None:
-    """The types that it accepts, None for any."""
+    """Return the types that it accepts, None for any."""
     found = schema.get("type")
     if isinstance(found, str):
         return frozenset({found})
@@ -264,7 +268,7 @@ def _types_of(schema: dict[str, Any]) -> frozenset[str] | None:
 
 
 def _are_types(branches: list[Any]) -> bool:
-    """Whether each branch has a type of its own, which identifies it."""
+    """Return whether each branch has a type of its own, which identifies it."""
     return all(isinstance(branch, dict) and "type" in branch for branch in branches)
 
 
@@ -276,19 +280,19 @@ def _type_or_types(schema: dict[str, Any]) -> Any:
 
 
 def _within(some: frozenset[str], all_: frozenset[str]) -> bool:
-    """Whether all of these are among those; an integer is a number."""
+    """Return whether all of these are among those; an integer is a number."""
     return all(one in all_ or (one == "integer" and "number" in all_) for one in some)
 
 
 def _values_of(schema: dict[str, Any]) -> dict[bytes, Any] | None:
-    """The values that it accepts, None for any."""
+    """Return the values that it accepts, None for any."""
     if isinstance(schema.get("enum"), list):
         return {key_of(value): value for value in schema["enum"]}
     return {key_of(schema["const"]): schema["const"]} if "const" in schema else None
 
 
 def _is_tighter(name: str, old: Any, new: Any) -> bool | None:
-    """Whether the new constraint accepts less; None if that cannot be decided."""
+    """Return whether the new constraint accepts less; None if that cannot be decided."""
     if name == "uniqueItems":
         return bool(new is True)
     if old is ABSENT or new is ABSENT:

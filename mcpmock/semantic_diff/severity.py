@@ -221,7 +221,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
 
 
 def document_path(path: ValuePath, *, new: bool) -> DocumentPath:
-    """A path in one document; cut off where that has no such value."""
+    """Return a path in one document; cut off where that has no such value."""
     place: list[str | int] = []
     for step in path:
         at = step if isinstance(step, str) else step.new if new else step.old
@@ -232,7 +232,9 @@ def document_path(path: ValuePath, *, new: bool) -> DocumentPath:
 
 
 def to_jsonpath(path: ValuePath, *, new: bool = False, quote: str = "'") -> str:
-    """A path as JSONPath (RFC 9535), with the places of lists in the old or the new document."""
+    """Return a path as JSONPath (RFC 9535), with the places of lists in the old or the new
+    document.
+    """
     return "$" + "".join(_step_to_jsonpath(step, new, quote) for step in path)
 
 

@@ -58,7 +58,7 @@ class Measure:
     namings: Namings
 
     def same(self, old: Any, new: Any) -> bool:
-        """Whether two scalars count as equal."""
+        """Return whether two scalars count as equal."""
         if isinstance(old, str) and isinstance(new, str):
             return self.namings.same(old, new)
         if _is_number(old) and _is_number(new):
@@ -67,7 +67,7 @@ class Measure:
 
 
 def edits(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Edit]:
-    """The differences of two values, in the order of the old one."""
+    """Yield the differences of two values, in the order of the old one."""
     if isinstance(old, dict) and isinstance(new, dict) and len(path) < _MAX_DEPTH:
         for name in old:
             if name in new:

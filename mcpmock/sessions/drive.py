@@ -54,7 +54,7 @@ class DriveFront(Front):
     """The values of placeholders."""
 
     async def serve(self, run: Run, stops: AsyncIterator[int]) -> int:
-        """The exit status is 1 where the server did not do what a client waited for."""
+        """Return the exit status: 1 where the server did not do what a client waited for."""
         run.check()
         self._report_unplayed(run.setup.say)
         self._report_unbound(run.setup.say)
@@ -101,7 +101,7 @@ def drive_front(
     kind: TransportKind | None = None,
     values: Mapping[str, str] | None = None,
 ) -> DriveFront:
-    """The clients of a cassette for a server with this transport. `values` are those of the
+    """Return the clients of a cassette for a server with this transport. `values` are those of the
     placeholders that no answer of the server gives a value. Raises CassetteError for a cassette
     without a client.
     """
@@ -132,7 +132,7 @@ async def drive_and_record(
     faults: FaultRun | None = None,
     stop: trio.Event | None = None,
 ) -> DriveOutcome:
-    """Drives a server and gives what was recorded meanwhile, redacted as the cassette is: only so
+    """Drive a server and gives what was recorded meanwhile, redacted as the cassette is: only so
     can the two be compared. Raises as `run_sessions` does.
     """
     redact = any(take.header.redaction != "off" for take in cassette.takes)
@@ -175,7 +175,7 @@ def client_scripts(cassette: Cassette, kind: TransportKind | None = None) -> lis
 
 @asynccontextmanager
 async def _own_stderr() -> AsyncIterator[DescriptorQueue]:
-    """Where the servers' standard error goes. What it still holds is written at the end."""
+    """Open where the servers' standard error goes. What it still holds is written at the end."""
     stderr = log_queue(borrow(2, os.O_WRONLY))
     async with trio.open_nursery() as nursery:
         nursery.start_soon(stderr.run)
@@ -205,8 +205,8 @@ class Drive:
             self._playing.cancel()
 
     async def play(self) -> int:
-        """How often the server did not do what the clients waited for. A take holds the session of
-        one process, or all sessions at a URL.
+        """Return how often the server did not do what the clients waited for. A take holds the
+        session of one process, or all sessions at a URL.
         """
         scripts = self.front.scripts
         takes = [[script] for script in scripts] if self.kind is None else [scripts]
@@ -223,8 +223,8 @@ class Drive:
 
     @asynccontextmanager
     async def playing(self) -> AsyncIterator[None]:
-        """One take for the time of the block, if a recording is wanted. A signal cancels the block
-        and leaves the take whole.
+        """Record one take for the time of the block, if a recording is wanted. A signal cancels the
+        block and leaves the take whole.
         """
         async with self.run.recorded(STDIO if self.kind is None else self.kind.value):
             with trio.CancelScope() as self._playing:
@@ -237,7 +237,7 @@ class Drive:
         return Driver(script, self.front.timing, bindings=dict(self.front.values), **observers)
 
     async def converse(self, driver: Driver) -> None:
-        """One session, with a server of its own."""
+        """Hold one session, with a server of its own."""
         await trio.lowlevel.checkpoint_if_cancelled()
         conversation = Conversation(
             number=self._session(driver.script),
@@ -255,6 +255,6 @@ class Drive:
         return None if back is None else back.kind
 
     def _session(self, script: ClientScript) -> int:
-        """Its number in the take: over HTTP the first is for exchanges without a session."""
+        """Return its number in the take: over HTTP the first is for exchanges without a session."""
         stateless = self.kind is TransportKind.STREAMABLE_HTTP and not script.opens
         return NO_SESSION if self.kind is None or stateless else next(self._sessions)

@@ -50,13 +50,13 @@ class ExploredPeer:
 
     @abstractmethod
     async def begin(self) -> list[Broken]:
-        """Runs the recorded order. Gives what does not hold in it: all else is judged beside that.
+        """Run the recorded order. Gives what does not hold in it: all else is judged beside that.
         Raises what a start raises.
         """
 
     @abstractmethod
     async def run(self, variant: Variant, hang_limit: float) -> JudgedRun:
-        """Runs one variant and judges it; a silence of `hang_limit` seconds is a hang."""
+        """Run one variant and judges it; a silence of `hang_limit` seconds is a hang."""
 
     @property
     @abstractmethod
@@ -65,11 +65,11 @@ class ExploredPeer:
 
     @abstractmethod
     def command(self, plan: Path) -> str:
-        """The command that shows a failure again."""
+        """Return the command that shows a failure again."""
 
     @abstractmethod
     def encoded(self, cassette: Cassette) -> bytes:
-        """The recording of a run, redacted as the recording that is played."""
+        """Return the recording of a run, redacted as the recording that is played."""
 
     drops_exchanges: bool = True
     """Whether a shorter session can be run."""
@@ -92,7 +92,7 @@ class Limits:
 class Explorer:
     """One exploration."""
 
-    subject: ExploredPeer
+    peer: ExploredPeer
     space: Space
     limits: Limits
     output: Path
@@ -125,7 +125,7 @@ class Explorer:
         return self.found
 
     async def _explore(self, began: float) -> None:
-        self.found.baseline = await self.subject.begin()
+        self.found.baseline = await self.peer.begin()
         if any(not one.oracle.startswith("rule:") for one in self.found.baseline):
             self.found.baseline_failed = True
             return
@@ -174,14 +174,14 @@ class Explorer:
     @property
     def timeout(self) -> float:
         """The hang limit in full."""
-        return hang_limit(self.limits.timeout, self.subject)
+        return hang_limit(self.limits.timeout, self.peer)
 
     async def _run(self, variant: Variant, *, in_full: bool = False) -> JudgedRun:
         async with self._turn:
             in_full = in_full or not self._hung
-            slower = max(CONFIRMED_TIMEOUT_S, SLOWER * self.subject.slowest)
+            slower = max(CONFIRMED_TIMEOUT_S, SLOWER * self.peer.slowest)
             timeout = self.timeout if in_full else min(slower, self.timeout)
-            run = await self.subject.run(variant, timeout)
+            run = await self.peer.run(variant, timeout)
         waited = any(one.oracle in _HUNG for one in run.broken)
         self._hung = self._hung or waited
         return attrs.evolve(run, in_full=in_full)
@@ -214,7 +214,7 @@ class Explorer:
             self.found.failures += [failures[n] for n in sorted(failures)]
 
     async def _failure(self, n: int, row: ExploredRow, rows: int, most: int) -> Failure:
-        """Runs it again, and then at most so many smaller variants."""
+        """Run it again, and then at most so many smaller variants."""
         broken = row.run.cause(strict=self.limits.strict)
         assert broken is not None
         again = await self._rerun(row.run, broken)
@@ -233,8 +233,8 @@ class Explorer:
         return attrs.evolve(written, confirmed=confirmed)
 
     async def _rerun(self, failed: JudgedRun, broken: Broken) -> list[JudgedRun | None]:
-        """The variant again, so many times; None for each run without the same failure. One that
-        was a matter of a shortened time gets all of it once.
+        """Return the variant again, so many times; None for each run without the same failure. One
+        that was a matter of a shortened time gets all of it once.
         """
         found: list[JudgedRun | None] = [None] * RERUNS
 
@@ -248,7 +248,9 @@ class Explorer:
         return found
 
     async def _fails_anyway(self, oracle: str) -> bool:
-        """Whether the recorded order fails so too, at this moment: then the machine is too busy."""
+        """Return whether the recorded order fails so too, at this moment: then the machine is too
+        busy.
+        """
         plain, fails = self.space.variant("baseline"), False
 
         async def once() -> None:
@@ -274,7 +276,7 @@ class Explorer:
         return run if any(same) else None
 
     async def _shrink(self, best: JudgedRun, broken: Broken, most: int) -> JudgedRun:
-        requests = self.space.requests if self.subject.drops_exchanges else []
+        requests = self.space.requests if self.peer.drops_exchanges else []
         candidates = shrink(best.variant, self.space.events, requests)
         fails: bool | None = None
         for _ in range(most):
@@ -294,7 +296,7 @@ class Explorer:
         heading = f"# {best.variant.text}\n# {broken.text}\n"
         plan.write_text(heading + plan_text(played), "utf-8")
         if best.cassette is not None:
-            cassette.write_bytes(self.subject.encoded(best.cassette))
+            cassette.write_bytes(self.peer.encoded(best.cassette))
         return Failure(
             n=n,
             broken=broken,
@@ -303,34 +305,34 @@ class Explorer:
             again=again,
             plan=str(plan),
             cassette=str(cassette),
-            command=self.subject.command(plan),
+            command=self.peer.command(plan),
         )
 
 
-def hang_limit(given: float | None, subject: ExploredPeer) -> float:
-    """How long a silence is a hang, in seconds."""
-    return max(given or LEAST_TIMEOUT_S, SLOWER * subject.slowest)
+def hang_limit(given: float | None, peer: ExploredPeer) -> float:
+    """Return how long a silence is a hang, in seconds."""
+    return max(given or LEAST_TIMEOUT_S, SLOWER * peer.slowest)
 
 
-async def play_again(subject: ExploredPeer, variant: Variant) -> JudgedRun:
-    """Runs one variant that a plan describes. Where the recorded order fails already, gives that
+async def play_again(peer: ExploredPeer, variant: Variant) -> JudgedRun:
+    """Run one variant that a plan describes. Where the recorded order fails already, gives that
     run.
     """
-    broken = [one for one in await subject.begin() if not one.oracle.startswith("rule:")]
+    broken = [one for one in await peer.begin() if not one.oracle.startswith("rule:")]
     if broken:
         return JudgedRun(variant=Variant(), reached=True, broken=broken)
-    return await subject.run(variant, hang_limit(None, subject))
+    return await peer.run(variant, hang_limit(None, peer))
 
 
 def encoded_as(cassette: Cassette, like: Cassette) -> bytes:
-    """The bytes of a recording; redacted if the other one is."""
+    """Return the bytes of a recording; redacted if the other one is."""
     data = encode_cassette(cassette)
     redact = any(take.header.redaction != "off" for take in like.takes)
     return redact_cassette(data).data if redact else data
 
 
 async def end_session(session: int) -> tuple[str, ...]:
-    """Ends the processes that are left of a session (setsid) after a moment, and names them."""
+    """End the processes that are left of a session (setsid) after a moment, and names them."""
     with trio.move_on_after(LEFTOVER_TIMEOUT_S):
         while any(_members(session)):  # noqa: ASYNC110 (nothing tells the end of a stranger's child)
             await trio.sleep(_LEFTOVER_POLL_S)
@@ -345,7 +347,7 @@ async def end_session(session: int) -> tuple[str, ...]:
 
 
 def _members(session: int) -> Iterator[tuple[int, str]]:
-    """The living processes of a session, with their names."""
+    """Yield the living processes of a session, with their names."""
     for entry in os.listdir("/proc"):
         if not entry.isdigit():
             continue

@@ -106,7 +106,7 @@ class ExploredClient(ExploredPeer):
     async def _reference(
         self, key: RaceKey, variant: Variant, change: VariantChange, hang_limit: float
     ) -> ClientRun:
-        """The plainest race for a request: run once, others wait for it."""
+        """Return the plainest race for a request: run once, others wait for it."""
         if key not in self._references:
             known = self._references[key] = _Reference()
             try:
@@ -235,7 +235,7 @@ class _Ended:
 
 
 def _filled(word: str, url: str, command: Sequence[str]) -> list[str]:
-    """A word of the client's command: `{command}` alone becomes several words."""
+    """Return a word of the client's command: `{command}` alone becomes several words."""
     if word == "{command}":
         return list(command)
     joined = shlex.join(command)  # noqa: TID251  # for any shell, which may not know $'..'
@@ -243,7 +243,7 @@ def _filled(word: str, url: str, command: Sequence[str]) -> list[str]:
 
 
 def _reached(run: ClientRun, variant: Variant) -> bool:
-    """Whether every fault fired; of a race, in its cell."""
+    """Return whether every fault fired; of a race, in its cell."""
     for change in variant.changes:
         fault = change.fault
         if fault is None:

@@ -158,7 +158,7 @@ class ExploredServer(ExploredPeer):
         conversation = Conversation(
             number=self._session(script),
             head=[driver],
-            rules=[view, recorder],
+            translation=[view, recorder],
             wire=[disconnects] if disconnects.places else [],
             in_order=True,
         )
@@ -181,12 +181,12 @@ class ExploredServer(ExploredPeer):
         )
 
     def _end_timeout(self, *, in_full: bool) -> float:
-        """How long a server may take to end; less, once one that does not was waited for."""
+        """Return how long a server may take to end; less, once one that does not was waited for."""
         least = STEP_TIMEOUT_S if in_full else LEAST_END_TIMEOUT_S
         return max(least, 0.0 if self.baseline is None else SLOWER * self.baseline.end_seconds)
 
     def _places(self, variant: Variant) -> dict[bytes, int]:
-        """The calls whose connections are lost, and behind how many of their messages."""
+        """Return the calls whose connections are lost, and behind how many of their messages."""
         if self.server.kind is not TransportKind.STREAMABLE_HTTP:
             return {}
         lost = {c.disconnect for c in variant.changes if c.disconnect is not None}
@@ -202,8 +202,8 @@ class ExploredServer(ExploredPeer):
         return NO_SESSION if self.server.kind is None or stateless else next(self._numbers)
 
     def _script(self, arranged: Arrangement, variant: Variant) -> ClientScript:
-        """The lines without their pauses; the last request waits until a late answer to what was
-        cancelled would have come.
+        """Return the lines without their pauses; the last request waits until a late answer to what
+        was cancelled would have come.
         """
         episode = next(iter(arranged.take.episodes()))
         script = script_of(episode)

@@ -1,7 +1,7 @@
 """`HttpFront`: clients over Streamable HTTP or HTTP+SSE, in front of a server or in its place.
 
-Where the server speaks the clients' transport, exchanges pass unchanged. Otherwise, rules translate
-between exchanges and bare messages. A recording made over the clients' transport is played exchange
+Where the server speaks the clients' transport, exchanges pass unchanged. Otherwise, stages
+translate between exchanges and bare messages. A recording made over the clients' transport is played exchange
 for exchange, any other as the bare messages that it amounts to.
 """
 
@@ -55,7 +55,7 @@ the answer.
 
 
 def mint() -> str:
-    """A session id: 128 bits that cannot be guessed, in the form that most servers use."""
+    """Return a session id: 128 bits that cannot be guessed, in the form that most servers use."""
     return str(UUID(bytes=secrets.token_bytes(16)))
 
 
@@ -90,7 +90,9 @@ class HttpFront(Front):
     """Where it listens already."""
 
     async def open(self) -> OpenedPort:
-        """Where it listens. Raises CannotListen, and McpMockError if others could connect."""
+        """Return where it listens. Raises CannotListen, and McpMockError if others could
+        connect.
+        """
         token = self.token()
         sockets = await listen(self.host, self.port)
         return OpenedPort(sockets, sockets[0].socket.getsockname()[1], token)
@@ -141,12 +143,13 @@ class HttpFront(Front):
         return listener_status_of(stopped_by)
 
     def token(self) -> str | None:
-        """The bearer token that clients need; None on loopback."""
+        """Return the bearer token that clients need; None on loopback."""
         if is_loopback(self.host):
             return None
         if not self.dangerously:
             raise McpMockError(
-                f"{self.host} is reachable from other machines; add --dangerously-bind to allow that"
+                f"{self.host} is reachable from other machines; "
+                "add --dangerously-bind to allow that"
             )
         return secrets.token_urlsafe(24)
 
@@ -209,7 +212,7 @@ class _Serving:
         ).guarded()
 
     def guarded(self) -> _Serving:
-        """The same with the authorization server that the run wants, if any."""
+        """Return the same with the authorization server that the run wants, if any."""
         options = self.run.setup.authorization
         if options is None:
             return self
@@ -239,8 +242,8 @@ class _Serving:
         return STDIO if self.bare_recording else self.kind.value
 
     async def converse(self, listener: HttpListener, client: HttpServerChannel) -> None:
-        """An error ends the conversation that meets it; the others go on (law 6, for
-        conversations).
+        """Hold one conversation. An error ends the conversation that meets it; the others go on
+        (law 6, for conversations).
         """
         run = self.run
         try:
@@ -265,7 +268,7 @@ class _Serving:
 
     def conversation(self, client: HttpServerChannel, router: SessionRouter) -> Conversation:
         run, stateless = self.run, client.conversation == NO_SESSION
-        rules = self.rules(stateless=stateless)
+        translation = self.translation(stateless=stateless)
         replay, player = run.setup.replay, None
         if replay is not None and self.selection is not None:
             player = Player(self.selection, replay.report, stateless=stateless, mint=mint)
@@ -273,8 +276,8 @@ class _Serving:
             number=next(run.numbers) if self.bare_recording else client.conversation,
             transport=self.recorded_transport,
             gates=self.gates(router),
-            head=rules if self.bare_recording else (),
-            rules=() if self.bare_recording else rules,
+            head=translation if self.bare_recording else (),
+            translation=() if self.bare_recording else translation,
             player=player,
             unchanged=self.unchanged,
         )
@@ -288,8 +291,8 @@ class _Serving:
 
         return [AuthorizationStage(self.authorization, router.is_mcp)]
 
-    def rules(self, *, stateless: bool) -> list[Stage]:
-        """Translation from the exchanges of clients to bare messages and back."""
+    def translation(self, *, stateless: bool) -> list[Stage]:
+        """Return the translation from the exchanges of clients to bare messages and back."""
         if self.unchanged:
             return []
         if self.as_recorded:
@@ -307,14 +310,14 @@ def _first(group: BaseException) -> BaseException:
 
 
 def _where(group: BaseExceptionGroup) -> str:
-    """The first error and its line: a whole traceback might block on a full stderr."""
+    """Return the first error and its line: a whole traceback might block on a full stderr."""
     error = _first(group)
     place = traceback.extract_tb(error.__traceback__)[-1]
     return f"{error!r} in {os.path.basename(place.filename)}:{place.lineno}"
 
 
 def replay_target(cassette: Cassette, kind: TransportKind | None) -> tuple[TransportKind, str]:
-    """The transport of a replay and the path of its URL: what is not said is as recorded."""
+    """Return the transport of a replay and the path of its URL: what is not said is as recorded."""
     transports = {take.transport for take in cassette.takes}
     kind = kind or kind_of(transports)
     path = recorded_path(cassette) if transports == {kind.value} else None
@@ -322,8 +325,8 @@ def replay_target(cassette: Cassette, kind: TransportKind | None) -> tuple[Trans
 
 
 def recorded_path(cassette: Cassette) -> str | None:
-    """The path at which MCP was spoken: where the event stream with the endpoint was opened, or
-    where messages were posted to.
+    """Return the path at which MCP was spoken: where the event stream with the endpoint was opened,
+    or where messages were posted to.
     """
     events = [event for take in cassette.takes for event in take.events]
     heads = {
@@ -336,7 +339,7 @@ def recorded_path(cassette: Cassette) -> str | None:
 
 
 def kind_of(transports: set[str]) -> TransportKind:
-    """The recorded transport; Streamable HTTP for recordings over stdio or over several."""
+    """Return the recorded transport; Streamable HTTP for recordings over stdio or over several."""
     known = {kind.value: kind for kind in TransportKind}
     found = {known[transport] for transport in transports if transport in known}
     return found.pop() if len(found) == 1 else TransportKind.STREAMABLE_HTTP

@@ -59,7 +59,7 @@ class LoadFront(DriveFront):
 def load_front(
     clients: DriveFront, pace: LoadPace, progress: Callable[[Load], None] | None = None
 ) -> LoadFront:
-    """The same clients as a load. Its figures name each kind of call that they make."""
+    """Return the same clients as a load. Its figures name each kind of call that they make."""
     front = LoadFront(
         scripts=clients.scripts,
         timing=clients.timing,
@@ -83,7 +83,7 @@ class _LoadDrive(Drive):
     _begun: float = 0.0
 
     async def play(self) -> int:
-        """Plays the load. What failed is in its figures."""
+        """Play the load. What failed is in its figures."""
         if self.kind is not None:
             _raise_descriptor_limit()
         self._counted = [self.load.calls_of(script) for script in self.front.scripts]
@@ -107,7 +107,7 @@ class _LoadDrive(Drive):
             self.progress(self.load)
 
     async def _work(self) -> None:
-        """Plays one session after the other, as long as any is due."""
+        """Play one session after the other, as long as any is due."""
         pace, end = self.pace, self._begun + self.pace.duration
         for number in self._numbers:
             if self.run.reach.failing and not self.load.answered:

@@ -46,7 +46,9 @@ class LocalFront(Front):
 
 
 async def _receive(run: Run, client: PassedClient) -> None:
-    """One client over stdio. Its exit status is the server's, or 1 where it missed anything."""
+    """Serve one client over stdio. Its exit status is the server's, or 1 where it missed
+    anything.
+    """
 
     async def obey(session: LiveSession) -> None:
         await client.left()

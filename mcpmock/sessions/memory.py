@@ -14,7 +14,7 @@ from .run import STDIO, Conversation, Run, Setup
 
 @asynccontextmanager
 async def record_in_memory(setup: Setup) -> AsyncIterator[MessageChannel]:
-    """One session with a server: gives the client's end of it.
+    """Record one session with a server: gives the client's end of it.
 
     Raises what `run_sessions` raises, and CannotStart before the block.
     """
@@ -30,7 +30,7 @@ async def record_in_memory(setup: Setup) -> AsyncIterator[MessageChannel]:
 
 @asynccontextmanager
 async def replay_in_memory(setup: Setup) -> AsyncIterator[Callable[[], MessageChannel]]:
-    """Gives a function that opens a session: the client's end of it. All sessions end with the
+    """Give a function that opens a session: the client's end of it. All sessions end with the
     block.
     """
     run, replay = Run(setup), setup.replay

@@ -36,12 +36,13 @@ class Replay:
         return SessionSelection(bare_messages(self.cassette), self.options)
 
     def bare_player(self) -> Player:
-        """A player for one session of bare messages."""
+        """Return a player for one session of bare messages."""
         return Player(self.bare_selection, self.report)
 
     def stages(self, player: Player) -> list[Stage]:
-        """The end of a pipeline without a server. A stub stands directly in front of the player, on
-        bare messages, so that faults, recorders and observers see its answers like any other.
+        """Return the end of a pipeline without a server. A stub stands directly in front of the
+        player, on bare messages, so that faults, recorders and observers see its answers like any
+        other.
         """
         if self.stub is None:
             return [player]
@@ -59,7 +60,7 @@ class Replay:
 
 
 def scheduled(cassette: Cassette, faults: FaultRun | None) -> Cassette:
-    """The cassette in the order of the plan of faults, if that has a `[schedule]`."""
+    """Return the cassette in the order of the plan of faults, if that has a `[schedule]`."""
     if faults is None or faults.schedule is None:
         return cassette
     order = faults.schedule
@@ -69,8 +70,8 @@ def scheduled(cassette: Cassette, faults: FaultRun | None) -> Cassette:
 
 
 def bare_messages(cassette: Cassette) -> Cassette:
-    """A cassette for a client with one session for everything: what was recorded over HTTP, as the
-    messages that its exchanges carried.
+    """Return a cassette for a client with one session for everything: what was recorded over HTTP,
+    as the messages that its exchanges carried.
     """
     if all(take.transport == "stdio" for take in cassette.takes):
         return cassette

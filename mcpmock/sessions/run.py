@@ -60,15 +60,15 @@ class Conversation:
     """Stages that decide what of the client gets in at all: nothing else sees what they answer."""
     head: Sequence[Stage] = ()
     """Stages next to the client: a recorded client, or translation that recorders do not see."""
-    rules: Sequence[Stage] = ()
+    translation: Sequence[Stage] = ()
     """Translation from the client's exchanges to bare messages, behind recorders and faults."""
     wire: Sequence[Stage] = ()
     """Stages next to the server, behind the translation on its side."""
     player: Player | None = None
     unchanged: bool = False
-    """Whether exchanges reach the server as they are: no rules on its side either."""
+    """Whether exchanges reach the server as they are: no translation on its side either."""
     client_opens_stream: bool = False
-    """Whether the client says when a standalone stream is opened: otherwise the rules decide."""
+    """Whether the client says when a standalone stream is opened, not the translation."""
     in_order: bool = False
     """Whether over HTTP a notification is accepted before what the client says behind it is sent.
     """
@@ -83,7 +83,7 @@ class Front:
 
     @abstractmethod
     async def serve(self, run: Run, stops: AsyncIterator[int]) -> int:
-        """Runs all conversations until they are over or a stop signal comes. Gives the exit
+        """Run all conversations until they are over or a stop signal comes. Gives the exit
         status.
         """
 
@@ -109,7 +109,7 @@ class Setup:
 
 
 async def run_sessions(setup: Setup) -> int:
-    """Runs a setup to its end. Gives the exit status.
+    """Run a setup to its end. Gives the exit status.
 
     Raises CassetteError before a server is started, CannotStart, CannotListen, and
     RecordingIncomplete at the end of a run that was not recorded whole.
@@ -125,7 +125,7 @@ def compose(
     recorder: Recorder | DeferredRecorder | None = None,
     exchange_numbers: Iterator[int] | None = None,
 ) -> Pipeline:
-    """The pipeline of one conversation, from the client to the server."""
+    """Return the pipeline of one conversation, from the client to the server."""
     number, player = conversation.number, conversation.player
     watching = (observe(number, player) for observe in setup.observers)
     at_server = conversation.recorder_at_server
@@ -138,7 +138,7 @@ def compose(
             # A recording holds what the client sees: faults stand behind the recorder.
             *([] if at_server else recorders),
             *_faults(setup, recorder, conversation),
-            *conversation.rules,
+            *conversation.translation,
             *_answering(setup, player),
             *_to_server(setup, conversation, exchange_numbers or count(1)),
             *conversation.wire,
@@ -184,7 +184,7 @@ def _to_server(
 ) -> list[Stage]:
     if setup.back is None or conversation.unchanged:
         return []
-    return setup.back.rules(
+    return setup.back.translation(
         exchange_numbers,
         client_opens_stream=conversation.client_opens_stream,
         in_order=conversation.in_order,
@@ -205,7 +205,7 @@ class Run:
         self._standby: StandbyServer | None = None
 
     def check(self) -> None:
-        """Raises CannotStart for a server that is sure to fail, so that it leaves no take. One
+        """Raise CannotStart for a server that is sure to fail, so that it leaves no take. One
         behind a recording may never be needed. Raises PlanError for faults of a login without
         a login.
         """
@@ -219,8 +219,9 @@ class Run:
     async def recorded(
         self, transport: str, *, open_server: bool = False
     ) -> AsyncIterator[ConversationEnd | None]:
-        """One take for the time of the block, if a recording is wanted. A server behind a recording
-        is only needed for what the recording lacks: then the take begins with the first need.
+        """Record one take for the time of the block, if a recording is wanted. A server behind a
+        recording is only needed for what the recording lacks: then the take begins with the first
+        need.
 
         With `open_server`, for a run with one conversation, gives the server. It starts between the
         opening of the file and the header, so that neither a bad file starts a server nor a failed
@@ -258,8 +259,8 @@ class Run:
             raise RecordingIncomplete(missed)
 
     async def open_server(self, front: object = None) -> ConversationEnd | None:
-        """A channel to the server for one conversation: None where there is none, or where the
-        conversation opens it when it is needed.
+        """Return a channel to the server for one conversation: None where there is none, or where
+        the conversation opens it when it is needed.
         """
         if self.setup.back is None or self._standby is not None:
             return None
@@ -272,7 +273,7 @@ class Run:
         server: ConversationEnd | None = None,
         control: Callable[[LiveSession], Awaitable[None]] | None = None,
     ) -> LiveSession:
-        """Runs one conversation to its end, and `control` beside it. Gives the session, which knows
+        """Run one conversation to its end, and `control` beside it. Gives the session, which knows
         how it ended.
         """
         recorder: Recorder | DeferredRecorder | None
@@ -290,7 +291,7 @@ class Run:
         return session
 
     def server_needed(self) -> bool:
-        """Whether the server takes part: one behind a recording may not."""
+        """Return whether the server takes part: one behind a recording may not."""
         return self._standby is None or self._standby.needed
 
     async def _open_take(self) -> TakeRecording | None:

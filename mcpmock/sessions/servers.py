@@ -35,7 +35,7 @@ class Reach:
     failing: bool = False
 
     def lose(self, url: str, why: str) -> None:
-        """The server is not reached now."""
+        """Note that the server is not reached now."""
         if not self.failing:
             # Queries often hold secrets.
             self.say(str(CannotReach(url.partition("?")[0], why)))
@@ -66,7 +66,7 @@ class Server:
         """Its name in the header of a recording."""
 
     def check(self, say: Say) -> None:
-        """Raises CannotStart where a start is sure to fail. A server at a URL may start later."""
+        """Raise CannotStart where a start is sure to fail. A server at a URL may start later."""
 
     @property
     def needs_login(self) -> bool:
@@ -74,24 +74,24 @@ class Server:
         return False
 
     def watch_authorization(self, watcher: Callable[[dict[str, Any]], None]) -> None:
-        """Tells how requests are authorized, now and when that changes; nothing, if they are
+        """Tell how requests are authorized, now and when that changes; nothing, if they are
         not.
         """
 
     @abstractmethod
     async def open(self, reach: Reach, front: object = None) -> ConversationEnd:
-        """A channel for one conversation. `front` is the HTTP listener whose exchanges are passed
-        on unchanged, or None where we make the exchanges.
+        """Return a channel for one conversation. `front` is the HTTP listener whose exchanges are
+        passed on unchanged, or None where we make the exchanges.
         """
 
-    def rules(
+    def translation(
         self,
         exchange_numbers: Iterator[int],  # noqa: ARG002
         *,
         client_opens_stream: bool = False,  # noqa: ARG002
         in_order: bool = False,  # noqa: ARG002
     ) -> list[Stage]:
-        """Translation from bare messages to what the server speaks."""
+        """Return the translation from bare messages to what the server speaks."""
         return []
 
 
@@ -108,7 +108,7 @@ class Command(Server):
         return self.command
 
     def check(self, say: Say) -> None:  # noqa: ARG002
-        """Where clients come over HTTP, the first of them would find out otherwise."""
+        """Check it before clients come over HTTP: the first of them would find out otherwise."""
         program = self.command[0]
         if which(program) is None:
             found = os.sep in program and os.path.lexists(program)

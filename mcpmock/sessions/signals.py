@@ -13,7 +13,7 @@ STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 @contextmanager
 def stop_requests(stop: trio.Event | None = None) -> Iterator[AsyncIterator[int]]:
-    """The numbers of the signals that ask this process to stop. With `stop` no handler is
+    """Give the numbers of the signals that ask this process to stop. With `stop` no handler is
     installed, and the event counts as one SIGTERM.
 
     Handlers stay installed when the block is over: the exit status is settled then, and a late
@@ -47,10 +47,10 @@ class _EventAsSignal(AsyncIterator[int]):
 
 
 def status_of(signum: int) -> int:
-    """The exit status by which a shell reports a signal."""
+    """Return the exit status by which a shell reports a signal."""
     return 128 + signum if signum else 0
 
 
 def listener_status_of(signum: int) -> int:
-    """The exit status of a listener: SIGTERM is its ordinary end."""
+    """Return the exit status of a listener: SIGTERM is its ordinary end."""
     return 0 if signum == signal.SIGTERM else status_of(signum)

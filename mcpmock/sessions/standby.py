@@ -42,16 +42,16 @@ class StandbyServer:
     _over: trio.Event = attrs.field(factory=trio.Event)
 
     def session(self, number: int) -> tuple[DeferredRecorder, DeferredChannel]:
-        """The recorder of one session, and the server's end."""
+        """Return the recorder of one session, and the server's end."""
         recorder = DeferredRecorder()
         return recorder, DeferredChannel(partial(self._open, recorder, number))
 
     def close(self) -> None:
-        """No session begins any more: the take is closed."""
+        """Begin no session any more: the take is closed."""
         self._over.set()
 
     async def _open(self, recorder: DeferredRecorder, session: int) -> ConversationEnd:
-        """The server first: one that cannot be opened is no reason for a take."""
+        """Return the server first: one that cannot be opened is no reason for a take."""
         self.needed = True
         channel = await self.server.open(self.reach)
         try:
@@ -88,7 +88,9 @@ class StandbyServer:
 async def standing_by(
     server: Server, recording: Recording | None, transport: str, reach: Reach
 ) -> AsyncIterator[StandbyServer]:
-    """The server, for the time of the block. Raises at its end as `TakeRecording.recorded` does."""
+    """Keep the server for the time of the block. Raises at its end as `TakeRecording.recorded`
+    does.
+    """
     async with trio.open_nursery() as nursery:
         standby = StandbyServer(server, recording, transport, reach, nursery=nursery)
         yield standby

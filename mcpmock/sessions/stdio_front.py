@@ -37,7 +37,7 @@ class StdioFront(Front):
             player = None if replay is None else replay.bare_player()
             session = await run.converse(Conversation(player=player), take_stdio(), server, obey)
         hung_up = session.pipeline.hung_up
-        # The rules of a URL gave the only conversation up. A process has an exit of its own.
+        # The translation of a URL gave the only conversation up. A process has an exit of its own.
         if back is not None and back.kind is not None and run.server_needed() and hung_up:
             run.reach.lose(str(back.described), hung_up.why)
         exit_ = session.exit

@@ -94,7 +94,7 @@ class TakeRecording:
 
     @asynccontextmanager
     async def recorded(self, transport: str, target: Sequence[str] | str) -> AsyncIterator[None]:
-        """Writes the header, at the end of the block the footer. Raises RecordingIncomplete then if
+        """Write the header, at the end of the block the footer. Raises RecordingIncomplete then if
         anything is missing.
         """
         self._begin(transport, target)
@@ -116,17 +116,17 @@ class TakeRecording:
             self.say(f"{self.file.path}: cannot record: {reason}; {goes_on}")
 
     def authorized(self, value: dict[str, Any]) -> None:
-        """Notes how requests to the server are authorized from now on."""
+        """Note how requests to the server are authorized from now on."""
         self.recorder().authorized(value, trio.current_time())
 
     def recorder(self, session: int = 1) -> Recorder:
-        """A stage that records one conversation."""
+        """Return a stage that records one conversation."""
         return Recorder(self.ledger, session)
 
     @contextmanager
     def conversation(self, session: int) -> Iterator[Recorder]:
-        """Its recorder. A conversation that an internal error ends is not recorded whole: the take
-        counts a gap.
+        """Open its recorder. A conversation that an internal error ends is not recorded whole: the
+        take counts a gap.
         """
         try:
             yield self.recorder(session)
@@ -135,7 +135,9 @@ class TakeRecording:
             raise
 
     def next_recording(self) -> Recording:
-        """How a further take of the same run is recorded: behind this one, into the same file."""
+        """Return how a further take of the same run is recorded: behind this one, into the same
+        file.
+        """
         output = self.packed or self.file.path
         return attrs.evolve(self.recording, output=output, folder=False, overwrite=False, new=False)
 
@@ -201,8 +203,8 @@ class TakeRecording:
         return self.recording.sibling_of or self.packed or self.file.path
 
     def _revise(self) -> None:
-        """Values that became known to be secret only after they had been recorded: now they are
-        replaced too. What cannot be replaced is said.
+        """Replace values that became known to be secret only after they had been recorded: now they
+        are replaced too. What cannot be replaced is said.
         """
         redactor, events = self.ledger.redactor, self.ledger.revised_events
         if redactor is None or not events:
@@ -225,7 +227,7 @@ class TakeRecording:
 
 
 async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
-    """Opens the file to record to. Where another recorder keeps the file locked, a sibling is
+    """Open the file to record to. Where another recorder keeps the file locked, a sibling is
     recorded to instead. Raises CassetteError.
     """
     if recording.in_project:
@@ -265,7 +267,7 @@ async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
 
 
 def _found(recording: Recording) -> Path:
-    """Where a recording of a project is. Raises CassetteError."""
+    """Return where a recording of a project is. Raises CassetteError."""
     # Path.home() fails for a user that the machine does not know, as containers have them.
     home = Path(os.path.expanduser("~"))
     try:
@@ -275,7 +277,7 @@ def _found(recording: Recording) -> Path:
 
 
 def _paths(recording: Recording) -> tuple[Path, Path | None]:
-    """The file to write to, and the one to pack it into at the end, if any."""
+    """Return the file to write to, and the one to pack it into at the end, if any."""
     output = recording.output
     if recording.folder:
         # A folder of recordings is emptied by removing it; the next run must start all the same.
@@ -292,7 +294,7 @@ def _paths(recording: Recording) -> tuple[Path, Path | None]:
 
 
 def _redacted_target(target: Sequence[str] | str, redactor: Redactor | None) -> list[str] | str:
-    """A command line or a URL for a header, without its secrets."""
+    """Return a command line or a URL for a header, without its secrets."""
     if isinstance(target, str):
         return redactor.url(target) if redactor else target
     if redactor:

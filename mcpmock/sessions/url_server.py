@@ -45,7 +45,7 @@ class Url(Server):
         headers: Headers | None = None,
         credentials: OAuthCredentials | None = None,
     ) -> Url:
-        """The transport is the one named, else what the path suggests."""
+        """Parse a URL; the transport is the one named, else what the path suggests."""
         upstream = Upstream.parse(url)
         path = upstream.target.partition("?")[0].rstrip("/")
         guessed = TransportKind.SSE if path.endswith("/sse") else TransportKind.STREAMABLE_HTTP
@@ -89,7 +89,7 @@ class Url(Server):
             credentials=self.credentials,
         )
 
-    def rules(
+    def translation(
         self,
         exchange_numbers: Iterator[int],
         *,

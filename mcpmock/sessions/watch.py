@@ -63,7 +63,9 @@ class Watch:
         return listener_status_of(signum)
 
     async def run_beside(self) -> int:
-        """Serve until standard input ends, as it does with the recorder that holds its other end."""
+        """Serve until standard input ends, as it does with the recorder that holds its other
+        end.
+        """
         stop = trio.Event()
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_set_at_end_of_input, stop)
@@ -85,7 +87,7 @@ class _Served:
     closed: AccessPolicy
 
     async def serve(self, stream: trio.SocketStream) -> None:
-        """One connection: one request. Nothing that goes wrong in it ends the others."""
+        """Serve one connection: one request. Nothing that goes wrong in it ends the others."""
         connection = h11.Connection(h11.SERVER)
         try:
             async with stream:
@@ -123,7 +125,7 @@ class _Served:
     async def _follow(
         self, stream: trio.SocketStream, connection: h11.Connection, path: Path
     ) -> None:
-        """An event stream with what the file has and gains, until the page is closed."""
+        """Send an event stream with what the file has and gains, until the page is closed."""
         head = h11.Response(status_code=200, headers=page_headers("text/event-stream"))
         await stream.send_all(connection.send(head) or b"")
         async with trio.open_nursery() as nursery:

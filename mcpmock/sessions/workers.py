@@ -40,7 +40,7 @@ _ASKS = (b'"sampling/createMessage"', b'"elicitation/create"')
 
 
 def run_workers(setup: Setup, count: int) -> int:
-    """Replays to the clients of an `HttpFront` in so many processes. Returns in each of them, with
+    """Replay to the clients of an `HttpFront` in so many processes. Returns in each of them, with
     its exit status, and in this one, with that of all.
 
     Raises CannotListen, and McpMockError for a recording that needs sessions.
@@ -68,32 +68,34 @@ def run_workers(setup: Setup, count: int) -> int:
 
 
 def check_stateless(replay: Replay, kind: TransportKind) -> None:
-    """Raises McpMockError where an answer depends on more than its request, or does not come on the
+    """Raise McpMockError where an answer depends on more than its request, or does not come on the
     connection of that.
     """
     if kind is TransportKind.SSE:
-        raise _refusal("HTTP+SSE has sessions; add --transport streamable-http")
+        raise _cannot_share("HTTP+SSE has sessions; add --transport streamable-http")
     if replay.options.order != "any":
         revisions = SessionSelection(replay.cassette, replay.options).revisions
         if not all(map(is_modern, revisions)):
-            raise _refusal("a revision before 2026-07-28 has sessions; add --order any")
+            raise _cannot_share("a revision before 2026-07-28 has sessions; add --order any")
         return
     for take in replay.cassette.takes:
         for event in take.events:
             payload = event.payload if event.d == "s2c" else None
             if payload is not None and any(method in payload for method in _ASKS):
                 text = "the server asks the client, whose answer may come to any process"
-                raise _refusal(f"in event {event.n} {text}")
+                raise _cannot_share(f"in event {event.n} {text}")
 
 
-def _refusal(why: str) -> McpMockError:
+def _cannot_share(why: str) -> McpMockError:
     return McpMockError(f"--workers: the processes share no sessions, but {why}")
 
 
 async def _work(
     setup: Setup, front: HttpFront, opened: Callable[[], OpenedPort], watched: int
 ) -> int:
-    """One worker, until a stop signal, or until `watched` ends: the first process is gone."""
+    """Return one worker, until a stop signal, or until `watched` ends: the first process is
+    gone.
+    """
 
     async def end_with_first() -> None:
         await trio.lowlevel.wait_readable(watched)
@@ -130,7 +132,7 @@ class _Workers:
         signal.pthread_sigmask(signal.SIG_BLOCK, _WAKES)
 
     def fork(self) -> bool:
-        """One more; whether this is still the first process."""
+        """Return one more; whether this is still the first process."""
         if pid := os.fork():
             self._running.add(pid)
             return True

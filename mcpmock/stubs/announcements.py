@@ -28,7 +28,7 @@ _FILTERS = {
 
 
 def timed_messages(messages: Iterable[StubMessage]) -> list[TimedMessage]:
-    """The notifications, each with the sum of the delays up to it."""
+    """Return the notifications, each with the sum of the delays up to it."""
     after, found = 0.0, []
     for message in messages:
         after += message.after
@@ -39,9 +39,9 @@ def timed_messages(messages: Iterable[StubMessage]) -> list[TimedMessage]:
 def messages_for_listener(
     script: StubScript, id_: bytes, params: Arguments
 ) -> tuple[list[str], list[TimedMessage]]:
-    """The URIs that a `subscriptions/listen` request subscribes to, and the messages for it: the
-    acknowledgement, then the announcements that it selects. `id_` is the id of the request as the
-    client wrote it.
+    """Return the URIs that a `subscriptions/listen` request subscribes to, and the messages for it:
+    the acknowledgement, then the announcements that it selects. `id_` is the id of the request as
+    the client wrote it.
     """
     filters = params.get("notifications")
     wanted = filters if isinstance(filters, dict) else {}

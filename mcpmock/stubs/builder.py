@@ -113,8 +113,8 @@ class Stub:
         description: str | None = None,
         **more: Any,
     ) -> StubRoute:
-        """A tool. `schema` is the JSON schema of its arguments (`"type": "object"` may be left
-        out), `more` are further members of its entry in `tools/list`, by their names in the
+        """Return a tool. `schema` is the JSON schema of its arguments (`"type": "object"` may be
+        left out), `more` are further members of its entry in `tools/list`, by their names in the
         protocol: `title`, `outputSchema`, `annotations`.
 
         A tool with a schema replaces a recorded tool of the same name in the list; without one the
@@ -132,7 +132,7 @@ class Stub:
         description: str | None = None,
         **more: Any,
     ) -> StubRoute:
-        """A prompt. `arguments` are names, or arguments as in the protocol:
+        """Return a prompt. `arguments` are names, or arguments as in the protocol:
         `{"name": "city", "required": True}`.
         """
         listed = [{"name": a} if isinstance(a, str) else dict(a) for a in arguments]
@@ -149,8 +149,8 @@ class Stub:
         mime_type: str | None = None,
         **more: Any,
     ) -> StubRoute:
-        """A resource, or, with variables in braces, a resource template: `weather://{city}`. A
-        function as the reply is called with the variables of the template.
+        """Return a resource, or, with variables in braces, a resource template: `weather://{city}`.
+        A function as the reply is called with the variables of the template.
         """
         template = "{" in uri
         key = "uriTemplate" if template else "uri"
@@ -159,8 +159,8 @@ class Stub:
         return self._offer(kind, uri, {key: uri, **entry, **more})
 
     def method(self, method: str) -> StubRoute:
-        """Any request, by its method: `completion/complete`, `x/y`, also `initialize` or a list.
-        The reply is the whole result.
+        """Return any request, by its method: `completion/complete`, `x/y`, also `initialize` or a
+        list. The reply is the whole result.
         """
         _require_string("method", method)
         return self._route(RouteKind.METHOD, method)
@@ -168,9 +168,9 @@ class Stub:
     def announce(
         self, method: str, params: Mapping[str, Any] | None = None, *, after: Delay = 0
     ) -> Stub:
-        """A notification that belongs to no call. The server sends it `after` the one announced
-        before it, the first `after` `notifications/initialized`; from revision 2026-07-28 on, to
-        the clients that listen for it.
+        """Return a notification that belongs to no call. The server sends it `after` the one
+        announced before it, the first `after` `notifications/initialized`; from revision 2026-07-28
+        on, to the clients that listen for it.
         """
         self.script.announcements.append(
             StubMessage(method, _copy_json(params), _to_seconds(after))
@@ -178,7 +178,7 @@ class Stub:
         return self
 
     def _offer(self, kind: RouteKind, name: str, listed: dict[str, Any]) -> StubRoute:
-        """A second declaration of a name adds members to the entry of the first."""
+        """Return a second declaration of a name adds members to the entry of the first."""
         _require_string(kind.value, name)
         known = self.script.listed.get((kind, name), {})
         self.script.listed[kind, name] = {**known, **_copy_json(listed)}
@@ -219,10 +219,10 @@ class StubRoute(Stub):
     def when(
         self, arguments: Mapping[str, Any] | ArgumentTest | None = None, /, **more: Any
     ) -> StubRoute:
-        """The same tool, prompt, resource or method, only for calls with these arguments. Each is a
-        JSON value that must be equal, or a function that takes the live value and returns whether
-        it matches. Other arguments may have any value. A single function takes all arguments (of a
-        template its variables, of a method its parameters).
+        """Return the same tool, prompt, resource or method, only for calls with these arguments.
+        Each is a JSON value that must be equal, or a function that takes the live value and returns
+        whether it matches. Other arguments may have any value. A single function takes all
+        arguments (of a template its variables, of a method its parameters).
 
         Conditions are tried in the order they were written, and before the route without one.
         Numbers are equal as in JSON: `1` equals `1.0`, but neither `"1"` nor `True`.
@@ -237,8 +237,8 @@ class StubRoute(Stub):
     def reply(
         self, value: Any | Callable[[dict[str, Any]], Any] = None, *, after: Delay = 0
     ) -> StubRoute:
-        """The answer: a JSON value, or a plain function that takes the arguments (a dict) and
-        returns one.
+        """Return the answer: a JSON value, or a plain function that takes the arguments (a dict)
+        and returns one.
 
         A tool sends a string as a text block, and any other value as a block with its JSON, and as
         structured content if the revision has it; a list of content blocks, or a dict with such a
@@ -257,9 +257,10 @@ class StubRoute(Stub):
         return self._add_step(StubReply(kept), after)
 
     def run(self, function: Callable[[StubCall], Any]) -> StubRoute:
-        """A function that answers the call: it takes the `StubCall`, with which it can report
-        progress, log and ask the client, and returns a value as `reply` takes it. A generator may
-        wait in between: it yields numbers of seconds. It is closed when the call is cancelled.
+        """Return a function that answers the call: it takes the `StubCall`, with which it can
+        report progress, log and ask the client, and returns a value as `reply` takes it. A
+        generator may wait in between: it yields numbers of seconds. It is closed when the call is
+        cancelled.
 
         >>> stub = mcpmock.Stub()
         >>> @stub.tool("book").run
@@ -277,23 +278,25 @@ class StubRoute(Stub):
         return self._add_step(StubRun(function), 0)
 
     def fail(self, text: str, *, after: Delay = 0) -> StubRoute:
-        """The tool fails: the result has `isError` and this text."""
+        """Return the tool fails: the result has `isError` and this text."""
         _require_string("fail", text)
         return self.reply(failed(text), after=after)
 
     def error(self, code: int, message: str, data: Any = None, *, after: Delay = 0) -> StubRoute:
-        """A JSON-RPC error."""
+        """Return a JSON-RPC error."""
         _require_string("error message", message)
         if isinstance(code, bool) or not isinstance(code, int):
             raise TypeError(f"error code {code!r}: give a whole number")
         return self._add_step(StubRefusal(code, message, _copy_json(data)), after)
 
     def hang(self) -> StubRoute:
-        """The call is never answered: for tests of a client's timeouts."""
+        """Never answer the call: for tests of a client's timeouts."""
         return self._add_step(StubSilence(), 0)
 
     def recorded(self) -> StubRoute:
-        """The recording answers this call: `.recorded().error(-32000, "busy")` fails the second."""
+        """Return the recording answers this call: `.recorded().error(-32000, "busy")` fails the
+        second.
+        """
         return self._add_step(StubRecorded(), 0)
 
     def progress(
@@ -314,7 +317,7 @@ class StubRoute(Stub):
     def notify(
         self, method: str, params: Mapping[str, Any] | None = None, *, after: Delay = 0
     ) -> StubRoute:
-        """A notification during the call, before the next reply:
+        """Return a notification during the call, before the next reply:
         `.notify("notifications/message", {"level": "info", "data": "looking"})`.
         """
         return self._add_message(StubMessage(method, _copy_json(params), _to_seconds(after)))
@@ -336,7 +339,7 @@ class StubRoute(Stub):
 
 
 def _to_seconds(after: Delay) -> float:
-    """Raises ValueError with the values that are allowed."""
+    """Raise ValueError with the values that are allowed."""
     if after == 0:
         return 0.0  # most delays: no need to load the units of faults
 
@@ -349,14 +352,14 @@ def _to_seconds(after: Delay) -> float:
 
 
 def _copy_json(value: Any) -> Any:
-    """A copy with the types of JSON. Raises TypeError for a value that is not JSON."""
+    """Return a copy with the types of JSON. Raises TypeError for a value that is not JSON."""
     if isinstance(value, bytes | bytearray):
         raise TypeError("bytes are not JSON: give an image block, or a string")
     return decode(encode(value))
 
 
 def _require_string(subject: str, value: object) -> None:
-    """Raises TypeError for any other type."""
+    """Raise TypeError for any other type."""
     if not isinstance(value, str):
         raise TypeError(f"{subject} {value!r}: give a string")
 

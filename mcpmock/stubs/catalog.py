@@ -43,8 +43,8 @@ LISTS = {
 
 
 def with_listed(raw: bytes, method: str, script: StubScript, *, first: bool) -> bytes:
-    """The answer to a list method with the entries of the script: they replace entries with the
-    same key; new ones are appended, on the `first` page only.
+    """Return the answer to a list method with the entries of the script: they replace entries with
+    the same key; new ones are appended, on the `first` page only.
     """
     listing = LISTS[method]
     listed = list(script.listed.items())
@@ -68,7 +68,7 @@ def with_listed(raw: bytes, method: str, script: StubScript, *, first: bool) -> 
 
 
 def with_capabilities(raw: bytes, script: StubScript, revision: str) -> bytes:
-    """The answer to a handshake, with the capabilities that the script needs."""
+    """Return the answer to a handshake, with the capabilities that the script needs."""
     for path in needed(script, revision):
         for depth in range(1, len(path) + 1):
             at = ["result", "capabilities", *path[:depth]]
@@ -80,15 +80,15 @@ def with_capabilities(raw: bytes, script: StubScript, revision: str) -> bytes:
 
 
 def needed(script: StubScript, revision: str) -> list[list[str]]:
-    """The capabilities that the methods of the script need in a revision, as paths."""
+    """Return the capabilities that the methods of the script need in a revision, as paths."""
     sent = methods(revision, Sender.CLIENT) | methods(revision, Sender.SERVER)
     gates = [row.gate for name in _methods_used(script) if (row := sent.get(name)) is not None]
     return sorted({gate: gate.split(".") for gate in gates if gate is not None}.values())
 
 
 def handshake(script: StubScript, method: str, params: Mapping[str, Any]) -> Arguments | None:
-    """The result of a handshake, with the capabilities that the script declares; None if its server
-    does not support the era.
+    """Return the result of a handshake, with the capabilities that the script declares; None if its
+    server does not support the era.
     """
     only, declared = script.revision, script.capabilities
     extra: Arguments = {} if script.instructions is None else {"instructions": script.instructions}
@@ -105,12 +105,12 @@ def handshake(script: StubScript, method: str, params: Mapping[str, Any]) -> Arg
 
 
 def sends(script: StubScript, method: str) -> bool:
-    """Whether the script's server ever sends this method."""
+    """Return whether the script's server ever sends this method."""
     return method in _methods_used(script)
 
 
 def _methods_used(script: StubScript) -> Iterator[str]:
-    """The methods that the script's server answers or sends."""
+    """Yield the methods that the script's server answers or sends."""
     kinds = {kind for kind, _ in list(script.listed)}
     yield from (CALLED_BY[kind] for kind in kinds)
     for entry in list(script.entries):
@@ -121,12 +121,12 @@ def _methods_used(script: StubScript) -> Iterator[str]:
 
 
 def _has_only_key(entry: Arguments, listing: Listing) -> bool:
-    """Whether the entry is empty but for its key: a recorded entry has more."""
+    """Return whether the entry is empty but for its key: a recorded entry has more."""
     return entry.keys() <= {listing.key}
 
 
 def _with_required_members(entry: Arguments, listing: Listing) -> Arguments:
-    """The entry with the members that the protocol requires."""
+    """Return the entry with the members that the protocol requires."""
     usual: Arguments = {"inputSchema": {"type": "object"}} if listing.kind is RouteKind.TOOL else {}
     if listing.kind in (RouteKind.RESOURCE, RouteKind.TEMPLATE):
         usual = {"name": entry[listing.key]}

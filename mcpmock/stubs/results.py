@@ -42,7 +42,9 @@ class Speaker:
 def result_of(
     entry: StubEntry, listed: Mapping[str, Any], value: Any, uri: str, speaker: Speaker
 ) -> Any:
-    """The result of a call. `listed` is the entry of the list method, `uri` the URI of a read."""
+    """Return the result of a call. `listed` is the entry of the list method, `uri` the URI of a
+    read.
+    """
     if entry.kind is RouteKind.METHOD or _is_complete(entry.kind, value):
         result = value
     elif entry.kind is RouteKind.TOOL:
@@ -55,7 +57,7 @@ def result_of(
 
 
 def with_revision_members(method: str, result: Any, speaker: Speaker) -> Any:
-    """Adds the members that 2026-07-28 and later require: the type of the result, the server's
+    """Add the members that 2026-07-28 and later require: the type of the result, the server's
     info, and for cacheable methods the cache lifetime.
     """
     if not isinstance(result, dict) or not is_modern(speaker.revision):
@@ -67,13 +69,13 @@ def with_revision_members(method: str, result: Any, speaker: Speaker) -> Any:
 
 
 def failed(text: str) -> Arguments:
-    """The complete result of a tool that failed."""
+    """Return the complete result of a tool that failed."""
     return {"content": [_text_block(text)], "isError": True}
 
 
 def _is_complete(kind: RouteKind, value: Any) -> bool:
-    """Data may have a member of that name too, but hardly of that form. A 2026-07-28 result has a
-    `resultType`.
+    """Return whether a result is complete. Data may have a member of that name too, but hardly of
+    that form. A 2026-07-28 result has a `resultType`.
     """
     if isinstance(value, dict) and "resultType" in value:
         return True

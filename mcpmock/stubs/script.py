@@ -114,7 +114,9 @@ class Condition:
         return bool(self.wanted) or self.test is not None
 
     def differences(self, arguments: Arguments, path: str) -> list[Mismatch]:
-        """Where these arguments differ from the wanted ones; empty if the condition is met."""
+        """Return where these arguments differ from the wanted ones; empty if the condition is
+        met.
+        """
         if not self:
             return []
 
@@ -151,7 +153,7 @@ class StubEntry:
         return CALLED_BY.get(self.kind, self.name)
 
     def arguments_of(self, method: str, params: Mapping[str, Any]) -> Arguments | None:
-        """The arguments of a call that this entry may be for; None for any other call."""
+        """Return the arguments of a call that this entry may be for; None for any other call."""
         if method != self.method:
             return None
         match self.kind:
@@ -167,7 +169,7 @@ class StubEntry:
                 return {name: value for name, value in params.items() if name != "_meta"}
 
     def differences(self, arguments: Arguments) -> list[Mismatch]:
-        """Where these arguments are not what the condition asks for."""
+        """Return where these arguments are not what the condition asks for."""
         inside = self.kind in (RouteKind.TOOL, RouteKind.PROMPT)
         return self.condition.differences(arguments, "$.arguments" if inside else "$")
 
@@ -179,7 +181,7 @@ class StubEntry:
         return self.kind is RouteKind.METHOD, not self.condition
 
     def step(self, turn: int) -> StubStep | None:
-        """The answer to the call of this turn (from 0); None if no answer is left."""
+        """Return the answer to the call of this turn (from 0); None if no answer is left."""
         if turn < len(self.steps):
             return self.steps[turn]
         if not self.steps or self.repeats == "error":
@@ -187,7 +189,7 @@ class StubEntry:
         return self.steps[turn % len(self.steps) if self.repeats == "cycle" else -1]
 
     def _match_template(self, uri: str) -> Arguments | None:
-        """The variables of a template's URI. A variable ends before the next `/`."""
+        """Return the variables of a template's URI. A variable ends before the next `/`."""
         parts = _VARIABLE.split(self.name)
         pattern = "".join("([^/]+)" if i % 2 else re.escape(part) for i, part in enumerate(parts))
         found = re.fullmatch(pattern, uri)
@@ -229,7 +231,7 @@ class StubScript:
     def entries_for(
         self, method: str, params: Mapping[str, Any]
     ) -> list[tuple[StubEntry, Arguments]]:
-        """The entries that a call may be for with its arguments, by rank; conditions are not
+        """Return the entries that a call may be for with its arguments, by rank; conditions are not
         checked.
         """
         called = [entry for entry in list(self.entries) if entry.method == method]
@@ -238,12 +240,12 @@ class StubScript:
         return sorted(found, key=lambda pair: pair[0].rank)
 
     def offers(self, *kinds: RouteKind) -> bool:
-        """Whether there is anything of these kinds."""
+        """Return whether there is anything of these kinds."""
         return any(kind in kinds for kind, _ in list(self.listed))
 
 
 def _apply_test(test: ArgumentTest, value: Any, path: str) -> list[Mismatch]:
-    """The mismatch if a test fails; an exception counts as a failure and is named."""
+    """Return the mismatch if a test fails; an exception counts as a failure and is named."""
     from mcpmock.playback.variables import Mismatch
 
     try:

@@ -191,7 +191,7 @@ class StubServer(Stage):
             yield inf
         result = self._own_result(call)
         if result is None:
-            raise _refusal(call)
+            raise _unanswered(call)
         return result
 
     def _settle_era(self, call: StubCall) -> None:
@@ -205,7 +205,7 @@ class StubServer(Stage):
         self.session.modern = call.modern = modern
         call.revision = LATEST if modern else self.session.revision
         if call.method in _REFUSED[modern]:
-            raise _refusal(call)
+            raise _unanswered(call)
 
     def _find_step(self, call: StubCall, *, take: bool = True) -> written.StubStep | None:
         """Find the first entry that has an answer for this call; `take`: its turn is over."""
@@ -364,7 +364,7 @@ def _check_meta(call: StubCall) -> None:
         raise StubError(codes.UNSUPPORTED_PROTOCOL_VERSION, "Unsupported protocol version", known)
 
 
-def _refusal(call: StubCall) -> StubError:
+def _unanswered(call: StubCall) -> StubError:
     """Make the error for a request that nothing answers. Raises StubError if it names nothing."""
     for kind, method in written.CALLED_BY.items():
         if call.method == method:

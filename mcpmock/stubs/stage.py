@@ -64,7 +64,7 @@ class StubStage(StubServer):
         return self._receive(seen)
 
     def answer(self, frame: m.Frame) -> list[m.Frame] | None:
-        """Answers list methods, and without a recording what a server answers by itself. The
+        """Answer list methods, and without a recording what a server answers by itself. The
         entries of the stub are added on the way out.
         """
         request = frame.content
@@ -84,7 +84,7 @@ class StubStage(StubServer):
         return [m.Frame(m.S2C, edit.response(call.id, members))]
 
     def near(self, live: MatchSubject) -> list[NearMiss]:
-        """The entries that nearly match a request, and why they do not."""
+        """Return the entries that nearly match a request, and why they do not."""
         params = live.params if isinstance(live.params, dict) else {}
         pairs = self.script.entries_for(live.method, params)
         found = [
@@ -100,7 +100,7 @@ class StubStage(StubServer):
         ]
 
     def _receive(self, seen: Sequence[m.Frame]) -> Iterator[Action]:
-        """Takes the client's frames in order; each is answered before the next is read."""
+        """Take the client's frames in order; each is answered before the next is read."""
         on: list[m.Frame] = []
         for frame in seen:
             passed = self._receive_frame(frame)
@@ -113,7 +113,7 @@ class StubStage(StubServer):
         yield from self._send()
 
     def _receive_frame(self, frame: m.Frame) -> list[m.Frame]:
-        """The part of a frame that passes to the player."""
+        """Return the part of a frame that passes to the player."""
         if isinstance(frame.fact, m.Fragment):
             whole = self._reassembly.add(frame)
             if whole is None:
@@ -127,7 +127,7 @@ class StubStage(StubServer):
         return [] if self.receive(frame.content) else [frame]
 
     def _receive_batch(self, frame: m.Frame) -> list[m.Frame]:
-        """A batch with a stubbed call is taken apart: the rest passes message by message."""
+        """Take a batch with a stubbed call apart: the rest passes message by message."""
         items = [frame.raw[slice(*span)] for span in elements(frame.raw) or []]
         if len(items) > MAX_BATCH_MESSAGES:
             return [frame]  # the player refuses it
@@ -138,7 +138,7 @@ class StubStage(StubServer):
         return [passed for item in frames for passed in self._receive_frame(item)]
 
     def _is_own(self, message: m.Message) -> bool:
-        """Whether a message is for the stub and not for the player."""
+        """Return whether a message is for the stub and not for the player."""
         if isinstance(message, m.Response):
             return message.id in self.questions
         if not isinstance(message, m.Request):
@@ -165,7 +165,7 @@ class StubStage(StubServer):
         return id_ in self._own_calls and super().cancel(id_)
 
     def _pass(self, call: StubCall) -> bool:
-        """Notes a request that has no answer in the script; True if it is answered here."""
+        """Note a request that has no answer in the script; True if it is answered here."""
         self._own_calls.pop(call.id, None)  # some clients use an id again
         if call.method in LISTS or call.method in HANDSHAKES:
             _remember(self._passed, call.id, (call.method, "cursor" not in call.params))
@@ -176,7 +176,7 @@ class StubStage(StubServer):
         return False
 
     def _with_additions(self, frame: m.Frame) -> m.Frame:
-        """A frame of the player; list and handshake answers get the entries of the stub."""
+        """Return a frame of the player; list and handshake answers get the entries of the stub."""
         message = frame.content
         if not isinstance(message, m.Response) or message.id is None:
             return frame

@@ -46,8 +46,8 @@ class CassetteStore:
     _own: bool = False
 
     def is_born(self, path: Path) -> bool:
-        """Whether the run began without this cassette: then each of its tests records, also those
-        that start after the first one has added its takes.
+        """Return whether the run began without this cassette: then each of its tests records, also
+        those that start after the first one has added its takes.
         """
         with self._state(path) as state:
             if state.born is None:
@@ -55,13 +55,13 @@ class CassetteStore:
             return state.born
 
     def recording(self, settings: Settings, test: str) -> Path:
-        """The file that a test records to, which does not exist yet."""
+        """Return the file that a test records to, which does not exist yet."""
         path = self._file(f"{settings.path}\n{test}", ".jsonl")
         path.unlink(missing_ok=True)
         return path
 
     def accept(self, settings: Settings, test: str, recorded: Path) -> None:
-        """The test passed: adds its takes, if any, to the cassette. Raises CassetteError."""
+        """Add the takes of a test that passed, if any, to the cassette. Raises CassetteError."""
         if not recorded.exists():
             return
         new, path = recorded.read_bytes(), settings.path
@@ -80,8 +80,8 @@ class CassetteStore:
         recorded.unlink()
 
     def reject(self, settings: Settings, recorded: Path) -> None:
-        """The test failed: keeps its takes, if any, beside the cassette, with those of other failed
-        tests of this run. Raises CassetteError.
+        """Keep the takes of a test that failed, if any, beside the cassette, with those of other
+        failed tests of this run. Raises CassetteError.
         """
         if not recorded.exists():
             return
@@ -93,13 +93,13 @@ class CassetteStore:
         recorded.unlink()
 
     def close(self) -> None:
-        """Removes the folder, if this store made it."""
+        """Remove the folder, if this store made it."""
         if self._own and self.folder is not None:
             shutil.rmtree(self.folder, ignore_errors=True)
 
     @contextmanager
     def _state(self, path: Path) -> Iterator[_State]:
-        """The state of a cassette, for one test at a time; saved unless the block raises."""
+        """Hold the state of a cassette, for one test at a time; saved unless the block raises."""
         fd = os.open(self._file(str(path), ".state"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)

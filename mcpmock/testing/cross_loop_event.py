@@ -26,7 +26,7 @@ class CrossLoopEvent:
         self._wake: list[Callable[[], object]] = []
 
     def set(self) -> None:
-        """May be called from any thread, and more than once."""
+        """Set it, from any thread, and more than once if need be."""
         with self._lock:
             self._set.set()
             wake, self._wake = self._wake, []
@@ -34,11 +34,11 @@ class CrossLoopEvent:
             one()
 
     def wait(self, seconds: float) -> bool:
-        """Blocks the thread for at most `seconds`. Returns whether the event is set."""
+        """Block the thread for at most `seconds`. Returns whether the event is set."""
         return self._set.wait(seconds)
 
     async def wait_async(self, seconds: float) -> bool:
-        """The same under trio or asyncio, where only the task waits."""
+        """Return the same under trio or asyncio, where only the task waits."""
         if trio.lowlevel.in_trio_run():
             return await self._wait_in_trio(seconds)
         return await self._wait_in_asyncio(seconds)

@@ -67,14 +67,14 @@ class Listening:
         return listening
 
     def note(self, session: int, frame: Frame) -> None:
-        """Called for each message."""
+        """Note a message: called for each."""
         bare = Frame(frame.direction, frame.raw, frame.eol, frame.fact)
         self.lines.append(event_line(len(self.lines) + 1, 0, bare, session=session))
 
     def client_run(
         self, receipts: tuple[Mapping[str, Any], ...] = (), *, hung: bool = False
     ) -> ClientRun:
-        """The run that it was, for the oracles."""
+        """Return the run that it was, for the oracles."""
         header = Header(mcpmock=FORMAT, tool="mcpmock explore", transport="stdio")
         data = msgspec.json.encode(header) + b"\n" + b"".join(self.lines)
         cassette = read("run", data)
@@ -112,7 +112,7 @@ class ItemExplorer:
     _references: dict[RaceKey, BodyRun] = attrs.field(factory=dict)
 
     def explore(self, usual: ClientRun) -> None:
-        """Fails the test for the first variant that breaks it, with the marker that repeats it."""
+        """Fail the test for the first variant that breaks it, with the marker that repeats it."""
         self.baseline = ClientBaseline.of([usual])
         server = self.item.funcargs["mcpmock_server"]
         try:
@@ -122,7 +122,7 @@ class ItemExplorer:
             self.item.funcargs["mcpmock_server"] = server
 
     def _choose_clock(self) -> None:
-        """The mock clock, if the recorded order passes on it too."""
+        """Choose the mock clock, if the recorded order passes on it too."""
         usual = self.body.seconds
         if self.body.is_trio:
             self.body.use_mock_clock()
@@ -162,7 +162,7 @@ class ItemExplorer:
         )
 
     def _chosen(self, space: Space) -> Iterator[tuple[int, Variant]]:
-        """The variants with their numbers, from 1."""
+        """Yield the variants with their numbers, from 1."""
         wanted, singles = self.settings.explore, list(space.variants())
         every = enumerate(chain(singles, space.pairs(singles, self._seed)), 1)
         if isinstance(wanted, int):
@@ -175,7 +175,7 @@ class ItemExplorer:
         return self.settings.seed or 0
 
     def _run_met(self, variant: Variant) -> BodyRun | None:
-        """The run of a variant; None for a race with a client that does not cancel."""
+        """Return the run of a variant; None for a race with a client that does not cancel."""
         for change in variant.changes:
             key = race_key(change)
             if key is None:
@@ -198,7 +198,7 @@ class ItemExplorer:
         return not self.body.virtual and not self.baseline.cancelled and unmet
 
     def _run(self, variant: Variant) -> BodyRun:
-        """One run of the body, with a server of its own."""
+        """Return one run of the body, with a server of its own."""
         settings = self.settings
         if variant.changes:
             plan = variant.plan(self._seed)
@@ -225,7 +225,7 @@ class ItemExplorer:
         return next((one for one in found if one.verdict == "broken"), None)
 
     def _same(self, variant: Variant, broken: Broken) -> bool:
-        """Whether it fails again, in the same way."""
+        """Return whether it fails again, in the same way."""
         run = self._run_met(variant)
         found = None if run is None else self._judge(run, variant)
         return found is not None and found.cause == broken.cause
@@ -245,7 +245,7 @@ class ItemExplorer:
     def _report(
         self, space: Space, number: int, variant: Variant, broken: Broken, run: BodyRun
     ) -> None:
-        """Fails the test: which variant, how often it fails again, how to repeat it."""
+        """Fail the test: which variant, how often it fails again, how to repeat it."""
         again = sum(self._same(variant, broken) for _ in range(RERUNS))
         smallest = self._smallest(variant, broken) if again else variant
         if smallest is not variant:
@@ -267,14 +267,14 @@ class ItemExplorer:
 
 
 def innermost(error: BaseException) -> BaseException:
-    """The first that was raised of a group: task groups wrap what is raised in them."""
+    """Return the first that was raised of a group: task groups wrap what is raised in them."""
     while isinstance(error, BaseExceptionGroup):
         error = error.exceptions[0]
     return error
 
 
 def raised_at(error: BaseException) -> str:
-    """The file and the line that raised it."""
+    """Return the file and the line that raised it."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_next is not None:
         traceback = traceback.tb_next

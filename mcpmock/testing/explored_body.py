@@ -83,7 +83,7 @@ class ExploredBody:
         self.virtual, self.limit = False, max(LEAST_LIMIT_S, _SLOWER * usual)
 
     def run(self, close: Callable[[], None], seed: int) -> BaseException | None:
-        """Runs it once. Gives what it raised."""
+        """Run it once. Gives what it raised."""
         self.close = close
         with self._clock(), same_scheduling(seed) if self.virtual else nullcontext():
             try:
@@ -94,7 +94,7 @@ class ExploredBody:
 
     @contextmanager
     def _clock(self) -> Iterator[None]:
-        """A new mock clock for the runner of the body, unless the test brings a clock."""
+        """Give a new mock clock to the runner of the body, unless the test brings a clock."""
         item, given = self.item, self.item.funcargs
         own = any(isinstance(value, trio.abc.Clock) for value in given.values())
         if not self.virtual or own:
@@ -136,7 +136,7 @@ class ExploredBody:
 
     @contextmanager
     def _watched(self, seconds: float) -> Iterator[None]:
-        """Closes the server of a body that blocks: what it reads from it then ends."""
+        """Close the server of a body that blocks: what it reads from it then ends."""
         __tracebackhide__ = True
         self.ended, began = True, time.monotonic()
         timer = Timer(seconds, self._give_up)

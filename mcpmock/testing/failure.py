@@ -26,8 +26,8 @@ _OPTIONS = ("order", "timing", "repeats", "sessions", "overlap_grace", "match", 
 
 
 def describe(settings: Settings, log: Log, faults: FaultControl) -> str:
-    """The text of the section. Control characters of recorded text are escaped. The server may
-    still run, in its thread: lists that change are copied before they are read.
+    """Return the text of the section. Control characters of recorded text are escaped. The server
+    may still run, in its thread: lists that change are copied before they are read.
     """
     return "\n".join(map(printable, _lines(settings, log, faults)))
 
@@ -62,7 +62,7 @@ def _lines(settings: Settings, log: Log, faults: FaultControl) -> Iterator[str]:
 
 
 def _without_secrets(log: Log) -> tuple[list[Frame], bytes]:
-    """The last messages and the end of standard error, as a recording would have them."""
+    """Return the last messages and the end of standard error, as a recording would have them."""
     redactor = Redactor()
     for player in log.players:
         redactor.learn_bindings(player.bindings)
@@ -73,8 +73,8 @@ def _without_secrets(log: Log) -> tuple[list[Frame], bytes]:
 
 
 def reproduction(settings: Settings, last: Sequence[Frame], faults: FaultControl) -> str:
-    """A shell command: the same server, with the clients' messages as input unless they are long.
-    Faults that have no shorthand are left out.
+    """Return a shell command: the same server, with the clients' messages as input unless they are
+    long. Faults that have no shorthand are left out.
     """
     words = ["mcpmock", "replay", settings.shown]
     for name in _OPTIONS:
@@ -89,7 +89,7 @@ def reproduction(settings: Settings, last: Sequence[Frame], faults: FaultControl
 
 
 def _fault_options(settings: Settings, faults: FaultControl) -> Iterator[str]:
-    """The options for the same faults; a plan file that was given first is named."""
+    """Yield the options for the same faults; a plan file that was given first is named."""
     every = faults.ever()
     if not every:
         return

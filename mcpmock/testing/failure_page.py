@@ -41,7 +41,7 @@ class SessionLog:
         self._messages.append((monotonic() - self._start, session, frame))
 
     def cassette(self, name: str) -> Cassette:
-        """The session as a recording, redacted as one."""
+        """Return the session as a recording, redacted as one."""
         header = Header(mcpmock=FORMAT, transport="memory", test=name)
         lines = [encode(header) + b"\n"]
         for n, (seconds, session, frame) in enumerate(list(self._messages), 1):
@@ -53,7 +53,7 @@ class SessionLog:
 def write_failure_page(
     folder: Path, test: str, recorded: Path, live: SessionLog
 ) -> tuple[Path | None, str]:
-    """Writes the page of a test. Gives the path, and a line that says where the page is, or why
+    """Write the page of a test. Gives the path, and a line that says where the page is, or why
     there is none.
     """
     name = re.sub(r"[^\w.-]+", "-", test).strip("-")

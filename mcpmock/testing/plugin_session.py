@@ -26,7 +26,7 @@ CASSETTE_USE = "mcpmock"
 
 
 def new_folder() -> str:
-    """The path of a new folder for a run, readable by this user only."""
+    """Return the path of a new folder for a run, readable by this user only."""
     return tempfile.mkdtemp(prefix="mcpmock-run-")
 
 
@@ -62,7 +62,9 @@ class PluginSession:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """A worker that crashed reports nothing, but all workers report the same."""
+        """Take the report of a worker; one that crashed reports nothing, but all workers report
+        the same.
+        """
         expected = getattr(node, "workeroutput", {}).get(EXPECTED, {})
         for cassette, tests in expected.items():
             for test in tests:
@@ -85,12 +87,12 @@ class PluginSession:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _expect(self, cassette: str, test: str) -> None:
-        """Workers report when they end, after their tests have passed."""
+        """Expect the uses of workers: they report when they end, after their tests have passed."""
         if test not in self._places:
             self.unused.expect(cassette, test)
 
     def _report(self, verdict: UnusedVerdict) -> None:
-        """Warns, or adds a teardown error to the test that passed last with this cassette."""
+        """Warn, or adds a teardown error to the test that passed last with this cassette."""
         hook = self._config.hook
         if verdict.unused == "warn":
             with warnings.catch_warnings(record=True, action="always") as caught:

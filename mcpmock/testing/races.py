@@ -48,7 +48,7 @@ class Raced:
 
 
 def list_races(k: int, reactions: tuple[Reaction, ...]) -> Iterator[Raced]:
-    """All cells for k messages, each with all reactions that differ there: for a call without
+    """Yield all cells for k messages, each with all reactions that differ there: for a call without
     progress, late progress is the same as silence.
     """
     for cell in cells(k):
@@ -61,7 +61,7 @@ def list_races(k: int, reactions: tuple[Reaction, ...]) -> Iterator[Raced]:
 
 
 def messages_of(cassette: Cassette, match: Match) -> int | None:
-    """How many messages the first matching call got: its progress and the answer. None if no
+    """Return how many messages the first matching call got: its progress and the answer. None if no
     answered call matches.
     """
     found = (count for episode in cassette.episodes() for count in _count_messages(episode, match))
@@ -87,7 +87,7 @@ def _count_messages(episode: Episode, match: Match) -> Iterator[int]:
 
 
 def _matches_call(match: Match, frame: Frame, call: PendingCall) -> bool:
-    """Whether the call matches, in whatever session it is made."""
+    """Return whether the call matches, in whatever session it is made."""
     anywhere = attrs.evolve(match, session=None, transport=None, era=None, phase=None)
     return fits(anywhere, Subject(frame, call.request, call.request.method, call), MatchPlace())
 
@@ -217,7 +217,7 @@ class Race:
         return None
 
     async def moment(self, patience: float = MOMENT_TIMEOUT_S) -> None:
-        """Waits, under asyncio or trio, until the client has received what it must see before it
+        """Wait, under asyncio or trio, until the client has received what it must see before it
         cancels. In memory it has processed that, too. Raises TimeoutError after `patience` seconds.
 
         >>> trio.run(race.moment, 0.0)
@@ -228,7 +228,7 @@ class Race:
             raise TimeoutError(self._timeout_reason())
 
     def wait(self, patience: float = MOMENT_TIMEOUT_S) -> None:
-        """The same for a test without an event loop: blocks the thread.
+        """Block the thread, for a test without an event loop.
 
         >>> race.wait(0.0)
         Traceback (most recent call last):
@@ -243,7 +243,7 @@ class Race:
         return f"the client received {self._received} messages of the call instead of {self.i}"
 
     def _listen(self, conversation: int, frame: Frame) -> None:
-        """Called for each message, next to the client."""
+        """Listen to each message, next to the client."""
         message = frame.content
         if not isinstance(message, Request | Response | Notification):
             return
@@ -261,7 +261,7 @@ class Race:
             self._moment.set()
 
     def _is_selected(self, conversation: int, frame: Frame, call: PendingCall) -> bool:
-        """Whether the fault, which sees the request next, selects it."""
+        """Return whether the fault, which sees the request next, selects it."""
         here = self._match.session in (None, conversation)
         return (
             here
@@ -271,13 +271,13 @@ class Race:
 
 
 def _chooses(match: Match) -> bool:
-    """Whether the match selects one of several matching calls."""
+    """Return whether the match selects one of several matching calls."""
     return any((match.nth, match.every, match.times, match.after))
 
 
 def races_of(item: pytest.Item) -> list[Raced]:
-    """The races that the marker of a test selects. Raises UsageError without `races=`, or if no
-    recorded call matches. Without a cassette there is one race, so that the test fails.
+    """Return the races that the marker of a test selects. Raises UsageError without `races=`, or if
+    no recorded call matches. Without a cassette there is one race, so that the test fails.
     """
     settings = settings_of(item)
     if settings.races is None:

@@ -19,22 +19,22 @@ ENVIRONMENT = "MCPMOCK_RECORD"
 
 
 def resolve_mode(option: str | None, environment: str, marker: str | None, ini: str) -> str:
-    """The record mode in force; empty strings and None mean "not given". Raises UsageError for an
-    unknown mode.
+    """Return the record mode in force; empty strings and None mean "not given". Raises UsageError
+    for an unknown mode.
     """
     mode = option or environment or marker or ini or MODES[0]
     return check_choice(mode, MODES, "record mode")
 
 
 def check_choice(word: str, words: tuple[str, ...], subject: str) -> str:
-    """The word, if it is one of `words`. Raises UsageError."""
+    """Return the word, if it is one of `words`. Raises UsageError."""
     if word not in words:
         raise pytest.UsageError(f"mcpmock: no {subject} {word!r}: choose one of {', '.join(words)}")
     return word
 
 
 def config_mode(config: pytest.Config, marker: str | None = None) -> str:
-    """The record mode in force, with the mode of a marker, if any."""
+    """Return the record mode in force, with the mode of a marker, if any."""
     environment = os.environ.get(ENVIRONMENT, "")
     ini = str(config.getini("mcpmock_record"))
     return resolve_mode(config.getoption("mcpmock_record"), environment, marker, ini)

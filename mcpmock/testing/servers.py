@@ -60,7 +60,7 @@ class CassetteFile:
         return self.settings.records
 
     def load(self) -> Cassette:
-        """Raises CassetteError for a missing or bad file."""
+        """Raise CassetteError for a missing or bad file."""
         return load(self.path)
 
 
@@ -79,7 +79,7 @@ class Client:
         faults: Faults | None = None,
         values: Mapping[str, str] | None = None,
     ) -> Driven:
-        """Plays the client to a command or a URL, and gives the outcome: `.diff().worst` is None if
+        """Play the client to a command or a URL, and gives the outcome: `.diff().worst` is None if
         the server still behaves as recorded. `faults` override those of the marker, `values` are as
         in `mcpmock.drive`. Blocks, so the
         server must not run in the event loop of the test. Raises CassetteError, CannotStart.
@@ -119,7 +119,7 @@ class RecordingServer(ThreadServer):
         super().__init__(self._main, run_of(settings.faults, settings.seed))
 
     def transport(self) -> AbstractAsyncContextManager[Any]:
-        """A session over stdio with a process, over HTTP with a server at a URL."""
+        """Return a session over stdio with a process, over HTTP with a server at a URL."""
         if isinstance(self._server, Url):
             from mcp.client.streamable_http import streamable_http_client
 
@@ -129,7 +129,7 @@ class RecordingServer(ThreadServer):
         return stdio_client(self.stdio)
 
     def finish(self, *, passed: bool) -> None:
-        """Stops it. The recording goes into the cassette if the test passed, else beside it."""
+        """Stop it. The recording goes into the cassette if the test passed, else beside it."""
         try:
             self.close()
         except BaseException:
@@ -141,7 +141,7 @@ class RecordingServer(ThreadServer):
             self._store.reject(self._settings, self._output)
 
     def answer_first(self, cassette: Cassette, options: PlayerOptions) -> None:
-        """The real server only answers what the cassette lacks."""
+        """Let the real server only answer what the cassette lacks."""
         options = attrs.evolve(options, on_miss="live")
         self._replay = Replay(cassette, options, self.log.report)
 
@@ -160,7 +160,7 @@ class RecordingServer(ThreadServer):
 
 
 def require_cassette(settings: Settings) -> None:
-    """Fails a test without a cassette, with the command that records it."""
+    """Fail a test without a cassette, with the command that records it."""
     if settings.path.exists():
         return
     if settings.server or settings.url:
@@ -172,7 +172,7 @@ def require_cassette(settings: Settings) -> None:
 
 
 def fail(text: str) -> NoReturn:
-    """Fails a test without a traceback."""
+    """Fail a test without a traceback."""
     pytest.fail(f"mcpmock: {printable(text)}", pytrace=False)
 
 
@@ -185,7 +185,7 @@ class ServerUse:
     passed: bool = False
 
     def judge(self) -> None:
-        """Fails a test that passed so far, for misses and for faults that had to fire."""
+        """Fail a test that passed so far, for misses and for faults that had to fire."""
         settings, log = self.settings, self.server.log
         if log.misses:
             methods = ", ".join(sorted({miss.method for miss in log.misses}))
@@ -200,8 +200,8 @@ class ServerUse:
         self.passed = True
 
     def cassette_use(self) -> CassetteUse:
-        """How a test that passed used its cassette. No request is unused while a real server is
-        recorded.
+        """Return how a test that passed used its cassette. No request is unused while a real server
+        is recorded.
         """
         settings = self.settings
         real = settings.records or settings.extends
@@ -213,12 +213,12 @@ class ServerUse:
         )
 
     def describe(self) -> str:
-        """A section for the report of a failure."""
+        """Return a section for the report of a failure."""
         return describe(self.settings, self.server.log, self.server.faults)
 
 
 def _fault_run(settings: Settings) -> FaultRun:
-    """Fails a test with an invalid plan, and names all errors of the plan."""
+    """Fail a test with an invalid plan, and names all errors of the plan."""
     try:
         return run_of(settings.faults, settings.seed)
     except PlanError as error:
@@ -237,7 +237,7 @@ def _replay_options(settings: Settings) -> PlayerOptions:
 
 
 def _load_cassette(settings: Settings, test: str) -> Cassette:
-    """The cassette of the test, which must exist unless there is only a stub."""
+    """Return the cassette of the test, which must exist unless there is only a stub."""
     if settings.alone:
         return Cassette(name="stub", takes=[])
     require_cassette(settings)
@@ -246,7 +246,7 @@ def _load_cassette(settings: Settings, test: str) -> Cassette:
 
 @contextmanager
 def using(settings: Settings, test: str, store: CassetteStore) -> Iterator[ServerUse]:
-    """The server of a test: fake, recorded, or both; stopped at the end."""
+    """Start the server of a test: fake, recorded, or both; stop it at the end."""
     if settings.records:
         server = RecordingServer(settings, test, store)
     else:

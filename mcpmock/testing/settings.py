@@ -48,7 +48,7 @@ _REPLAY_PREFIX = "MCPMOCK_REPLAY_"
 
 
 def file_name(test: str) -> str:
-    """A file name for a test, without suffix. Different tests get different names.
+    """Return a file name for a test, without suffix. Different tests get different names.
 
     Characters that do not belong in a file name become `-`, and a name that was changed or cut ends
     in eight digits of a hash.
@@ -112,11 +112,11 @@ class Settings:
         return self.mode in ("once", "new_episodes")
 
     def as_born(self, born: bool) -> Settings:
-        """A copy with `born` set."""
+        """Return a copy with `born` set."""
         return attrs.evolve(self, born=born)
 
     def with_stub(self, stub: Stub) -> Settings:
-        """A copy with the stub of a fixture."""
+        """Return a copy with the stub of a fixture."""
         return attrs.evolve(self, stub=stub)
 
     @property
@@ -138,8 +138,8 @@ class Settings:
 
 
 def settings_of(item: pytest.Item) -> Settings:
-    """The marker nearest to the test overrides those of its class and module. Raises UsageError for
-    an invalid one.
+    """Return the marker nearest to the test overrides those of its class and module. Raises
+    UsageError for an invalid one.
     """
     try:
         return _settings_of(item)
@@ -193,8 +193,8 @@ def _settings_of(item: pytest.Item) -> Settings:
 
 
 def _project_options(folder: Path) -> dict[str, Any]:
-    """The options of `mcpmock replay` that the project file above a cassette sets; those of them
-    that a test has.
+    """Return the options of `mcpmock replay` that the project file above a cassette sets; those of
+    them that a test has.
     """
     file = find_project_file(folder)
     if file is None:
@@ -206,7 +206,7 @@ def _project_options(folder: Path) -> dict[str, Any]:
 
 
 def _schedules(given: Any) -> int | tuple[int, ...] | None:
-    """Raises TypeError for anything but a number or a list of them."""
+    """Raise TypeError for anything but a number or a list of them."""
     if given is None or (isinstance(given, int) and not isinstance(given, bool)):
         return given
     if isinstance(given, list | tuple) and all(isinstance(one, int) for one in given):
@@ -215,14 +215,16 @@ def _schedules(given: Any) -> int | tuple[int, ...] | None:
 
 
 def _reactions(given: object) -> Iterator[Reaction]:
-    """Raises UsageError for an unknown reaction."""
+    """Raise UsageError for an unknown reaction."""
     words = [given] if isinstance(given, str) else given
     for word in words:  # type: ignore[attr-defined]
         yield check_choice(word, REACTIONS, "reaction")  # type: ignore[misc]
 
 
 def _seed(config: pytest.Config, marker: int | None) -> int | None:
-    """That of the command line, else the environment, else the marker. Raises UsageError."""
+    """Return the seed of the command line, else the environment, else the marker. Raises
+    UsageError.
+    """
     check_seed(marker)
     option, environment = config.getoption("mcpmock_seed"), os.environ.get(_SEED_VARIABLE, "")
     try:
@@ -234,13 +236,13 @@ def _seed(config: pytest.Config, marker: int | None) -> int | None:
 
 
 def _find_plan(item: pytest.Item, given: Given) -> Given:
-    """A plan file is searched for in the same folders as a cassette."""
+    """Find a plan file in the same folders as a cassette."""
     return _find_file(item, given) if is_file(given) else given
 
 
 def _cassette_path(item: pytest.Item, name: str | os.PathLike[str] | None, *, races: bool) -> Path:
-    """A name is searched for in the folder of the ini, beside the test, and in `cassettes` there. A
-    new cassette goes to the folder of the ini, else to `cassettes`.
+    """Find the cassette of a name in the folder of the ini, beside the test, and in `cassettes`
+    there. A new cassette goes to the folder of the ini, else to `cassettes`.
     """
     if name is not None:
         return _find_file(item, name)

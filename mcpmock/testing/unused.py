@@ -36,9 +36,9 @@ class CassetteUse(TypedDict):
 
 
 def unused_requests(log: Log) -> Iterator[tuple[str, dict[str, str]]]:
-    """The requests that a test did not send, by session (the start and line of its take, its number
-    and transport) and place in it. Exchanges without a session are played from all takes at once,
-    but listed take by take: another test may have played one of them alone.
+    """Yield the requests that a test did not send, by session (the start and line of its take, its
+    number and transport) and place in it. Exchanges without a session are played from all takes at
+    once, but listed take by take: another test may have played one of them alone.
     """
     # Not at the top: the process that adds the tests up does not need it.
     from mcpmock.playback.unused import unused_requests as unused_of
@@ -85,7 +85,7 @@ class _CassetteTally:
         return [request for left in self.left.values() for request in left.values()]
 
     def describe(self) -> str:
-        """The unused requests in a line."""
+        """Return the unused requests in a line."""
         from mcpmock.playback.unused import list_requests
         from mcpmock.printable import many, printable
 
@@ -101,7 +101,7 @@ class UnusedTally:
     _cassettes: dict[str, _CassetteTally] = attrs.field(factory=dict)
 
     def expect(self, cassette: str, test: str) -> None:
-        """This test uses the cassette, whether it runs or not."""
+        """Note that this test uses the cassette, whether it runs or not."""
         self._cassettes.setdefault(cassette, _CassetteTally()).waiting.add(test)
 
     @property
@@ -110,7 +110,7 @@ class UnusedTally:
         return {path: sorted(one.waiting) for path, one in self._cassettes.items()}
 
     def passed(self, test: str, use: CassetteUse) -> None:
-        """This test passed."""
+        """Note that this test passed."""
         one = self._cassettes.setdefault(use["cassette"], _CassetteTally())
         for session, left in use["left"]:
             known = one.left.get(session, left)
@@ -120,14 +120,14 @@ class UnusedTally:
             one.unused, one.blamed, one.shown = use["unused"], test, use["shown"]
 
     def verdicts(self) -> Iterator[UnusedVerdict]:
-        """The cassettes to warn about or to fail, when the run is over."""
+        """Yield the cassettes to warn about or to fail, when the run is over."""
         for one in self._cassettes.values():
             if one.unused != IGNORE and not one.waiting and one.requests:
                 yield UnusedVerdict(one.blamed, one.unused, one.describe())
 
     def unjudged(self) -> Iterator[str]:
-        """A line for each cassette with unused requests that is not judged, because not all of its
-        tests passed.
+        """Yield a line for each cassette with unused requests that is not judged, because not all
+        of its tests passed.
         """
         for one in self._cassettes.values():
             if one.unused != IGNORE and one.waiting and one.requests:
@@ -140,9 +140,9 @@ class UnusedTally:
 def siblings_of(
     item: pytest.Item, items: Sequence[pytest.Item], ids: Sequence[str]
 ) -> Iterator[str]:
-    """The names of tests in the same module that use the same cassette and were not collected,
-    because the run selects single tests by their `ids`: they may send the requests that seem
-    unused. `[...]` stands for other parameters of this test, which are not known.
+    """Yield the names of tests in the same module that use the same cassette and were not
+    collected, because the run selects single tests by their `ids`: they may send the requests that
+    seem unused. `[...]` stands for other parameters of this test, which are not known.
     """
     function = item if isinstance(item, pytest.Function) else None
     module = None if function is None else function.module
@@ -167,14 +167,14 @@ def siblings_of(
 
 
 def _list_marks(owner: Any) -> list[pytest.Mark]:
-    """The markers of a function, class or module, the nearest first."""
+    """Return the markers of a function, class or module, the nearest first."""
     given: Any = getattr(owner, "pytestmark", [])
     marks: list[Any] = given if isinstance(given, list) else [given]
     return [mark for mark in (getattr(one, "mark", one) for one in marks) if mark.name == "mcpmock"]
 
 
 def _find_cassette(marks: Sequence[pytest.Mark]) -> object:
-    """The cassette that the nearest of these markers names."""
+    """Return the cassette that the nearest of these markers names."""
     for mark in marks:
         named = mark.args[0] if mark.args else mark.kwargs.get("cassette")
         if named is not None:

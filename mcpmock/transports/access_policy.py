@@ -59,7 +59,7 @@ class AccessPolicy:
     token: str | None = attrs.field(default=None, repr=False)
 
     def refusal(self, head: HttpRequest, *, mcp: bool) -> HttpRefusal | None:
-        """Why this request, to an MCP path or not, may not come in; None if it may."""
+        """Return why this request, to an MCP path or not, may not come in; None if it may."""
         return (
             self._host(_values(head, "host"))
             or self._origin(_values(head, "origin"))
@@ -68,7 +68,9 @@ class AccessPolicy:
         )
 
     def page_origin(self, head: HttpRequest) -> str | None:
-        """The origin of the page that sent the request, if its Host and Origin may come in."""
+        """Return the origin of the page that sent the request, if its Host and Origin may come
+        in.
+        """
         origin = head.header("origin")
         if origin is None or self._host(_values(head, "host")):
             return None
@@ -122,7 +124,7 @@ class AccessPolicy:
         return _refuse(401, "Unauthorized", "no token, or a wrong one", way_out, asks)
 
     def _is_ours(self, name: str, value: str) -> bool:
-        """Whether a field carries our token."""
+        """Return whether a field carries our token."""
         name, value = name.lower(), value.strip()
         if name == "authorization":
             scheme, _, value = value.partition(" ")

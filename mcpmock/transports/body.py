@@ -58,19 +58,19 @@ class BodyReader(ABC):
 
     @abstractmethod
     def feed(self, data: bytes) -> list[Frame]:
-        """The frames that `data` completes, in order."""
+        """Return the frames that `data` completes, in order."""
 
     @abstractmethod
     def end(self) -> list[Frame]:
-        """The body is whole: what was held."""
+        """End the body: what was held."""
 
     @abstractmethod
     def cut(self) -> list[Frame]:
-        """The connection died in the middle of the body: what was held, as HttpBody."""
+        """Return the connection died in the middle of the body: what was held, as HttpBody."""
 
 
 def _is_encoded(head: HttpResponse) -> bool:
-    """Whether there are no events to be seen because a server compresses unasked."""
+    """Return whether there are no events to be seen because a server compresses unasked."""
     return (head.header("content-encoding") or "identity").lower() != "identity"
 
 
@@ -175,7 +175,7 @@ class BodyWriter:
         self._in_pieces = False
 
     def write(self, frames: Sequence[Frame]) -> bytes:
-        """The bytes of these frames."""
+        """Return the bytes of these frames."""
         if self._events:
             return b"".join([self._event(frame) for frame in frames])
         return b"".join([frame.raw for frame in frames if isinstance(frame.fact, _CARRIED)])
@@ -205,12 +205,12 @@ class BodyWriter:
         return encode_event(meta, frame.raw, self._eol)
 
     def _lone_meta(self) -> bytes:
-        """The SseMeta that waited for a message, now that none came."""
+        """Return the SseMeta that waited for a message, now that none came."""
         meta, self._meta = self._meta, None
         return b"" if meta is None else encode_event(meta, None, self._eol)
 
     def _piece(self, raw: bytes, *, last: bool) -> bytes:
-        """A message that comes in pieces (a long line of stdio) is one event, written as it
+        """Return a message that comes in pieces (a long line of stdio) is one event, written as it
         comes.
         """
         begin = b"" if self._in_pieces else self._begin_pieces()

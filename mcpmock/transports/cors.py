@@ -25,7 +25,7 @@ _REQUEST_HEADERS = "Access-Control-Request-Headers"
 
 
 def cors_fields(origin: str) -> Headers:
-    """The fields of an answer that a page of this origin may read."""
+    """Return the fields of an answer that a page of this origin may read."""
     return [
         (_ALLOW_ORIGIN, origin),
         ("Access-Control-Expose-Headers", f"{SESSION_HEADER}, WWW-Authenticate"),
@@ -34,14 +34,16 @@ def cors_fields(origin: str) -> Headers:
 
 
 def is_preflight(head: HttpRequest) -> bool:
-    """Whether a browser asks if a page may send a request (Fetch, "CORS-preflight request")."""
+    """Return whether a browser asks if a page may send a request (Fetch, "CORS-preflight
+    request").
+    """
     return (
         head.method == "OPTIONS" and not head.has_body and head.header(_REQUEST_METHOD) is not None
     )
 
 
 def preflight_reply(head: HttpRequest) -> list[Frame]:
-    """Yes, whatever the path: the request itself is refused where it must be."""
+    """Return Yes, whatever the path: the request itself is refused where it must be."""
     fields = [
         ("Access-Control-Allow-Methods", _METHODS),
         ("Access-Control-Max-Age", str(PREFLIGHT_LIFETIME_S)),
@@ -56,8 +58,8 @@ def preflight_reply(head: HttpRequest) -> list[Frame]:
 
 
 def with_cors(headers: Headers, fields: Sequence[tuple[str, str]]) -> Headers:
-    """The headers of an answer with these `cors_fields`, if any. A recorded origin goes: a browser
-    refuses an answer that allows two.
+    """Return the headers of an answer with these `cors_fields`, if any. A recorded origin goes: a
+    browser refuses an answer that allows two.
     """
     if not fields:
         return headers

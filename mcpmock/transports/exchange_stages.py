@@ -48,7 +48,9 @@ class _ExchangeStage(Stage):
         return to_client, to_server
 
     def _joined(self, frame: Frame) -> bytes | None:
-        """The message that this piece completes; None if there is none, or it is too long."""
+        """Return the message that this piece completes; None if there is none, or it is too
+        long.
+        """
         whole = self._reassembly.add(frame)
         return None if whole is None or whole.too_long else whole.frame.raw
 
@@ -77,7 +79,7 @@ class ExchangeServer(_ExchangeStage):
 
     @abstractmethod
     def _disconnect(self, x: int) -> None:
-        """The client has closed an exchange."""
+        """Note that the client has closed an exchange."""
 
     @abstractmethod
     def _route(self, raw: bytes) -> None:
@@ -85,7 +87,7 @@ class ExchangeServer(_ExchangeStage):
 
     @abstractmethod
     def _end_responses(self) -> None:
-        """The server has ended: so do the open responses."""
+        """End the open responses, as the server has ended."""
 
     def _pass_on(self, frame: Frame) -> None:
         # An exchange (a DELETE, an event stream) and the wire both end the client's input: one

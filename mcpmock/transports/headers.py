@@ -56,7 +56,9 @@ _MAX_CACHED_LINE_BYTES = 256
 
 @lru_cache(maxsize=64)
 def split_authority(text: str) -> tuple[str, int | None] | None:
-    """Host (small letters, IPv6 in its brackets) and port of an authority; None if it is none."""
+    """Return host (small letters, IPv6 in its brackets) and port of an authority; None if it is
+    none.
+    """
     found = _AUTHORITY.fullmatch(text)
     if found is None:
         return None
@@ -67,7 +69,9 @@ def split_authority(text: str) -> tuple[str, int | None] | None:
 
 
 def split_origin(text: str) -> tuple[str, str, int] | None:
-    """Scheme, host and port of a web origin; None for every other kind of origin (`null`)."""
+    """Return scheme, host and port of a web origin; None for every other kind of origin
+    (`null`).
+    """
     found = _ORIGIN.fullmatch(text)
     authority = None if found is None else split_authority(found[2])
     if found is None or authority is None:
@@ -79,7 +83,9 @@ def split_origin(text: str) -> tuple[str, str, int] | None:
 
 @lru_cache(maxsize=64)
 def is_loopback(host: str) -> bool:
-    """Whether the host (of `split_authority`) is this machine, whatever any name server says."""
+    """Return whether the host (of `split_authority`) is this machine, whatever any name server
+    says.
+    """
     if host == "localhost":
         return True
     try:
@@ -104,7 +110,7 @@ class Upstream:
 
     @classmethod
     def parse(cls, url: str) -> Upstream:
-        """Raises McpMockError where the URL is none that can be reached over HTTP."""
+        """Raise McpMockError where the URL is none that can be reached over HTTP."""
         example = "write it like http://127.0.0.1:3000/mcp"
         if "@" in _split_target(url.partition("://")[2] or url)[0]:
             raise McpMockError(  # which does not repeat the URL: it holds a password
@@ -150,7 +156,7 @@ def _is_ipv6(host: str) -> bool:
 
 
 def _split_target(rest: str) -> tuple[str, str]:
-    """The authority, and path and query as a request says them, of what stands behind `://`."""
+    """Return the authority, and path and query as a request says them, of what stands behind `://`."""
     rest = rest.partition("#")[0]
     end = next((at for at, letter in enumerate(rest) if letter in "/?"), len(rest))
     target = rest[end:]
@@ -158,8 +164,8 @@ def _split_target(rest: str) -> tuple[str, str]:
 
 
 def path_and_query(uri: str, base: str = "/") -> str:
-    """The target of a request for `uri`: its path and query, whatever host it names. A relative one
-    is taken from `base`.
+    """Return the target of a request for `uri`: its path and query, whatever host it names. A
+    relative one is taken from `base`.
     """
     uri = uri.strip().partition("#")[0]
     if found := _ABSOLUTE.match(uri):
@@ -172,8 +178,8 @@ def path_and_query(uri: str, base: str = "/") -> str:
 
 
 def end_to_end(headers: Headers) -> Headers:
-    """The fields that are meant for the other end: without those of this connection only, and
-    without those that a Connection field names (RFC 9110, 7.6.1).
+    """Return the fields that are meant for the other end: without those of this connection only,
+    and without those that a Connection field names (RFC 9110, 7.6.1).
     """
     names = [name.lower() for name, _ in headers]
     if _HOP_BY_HOP.isdisjoint(names):
@@ -185,14 +191,14 @@ def end_to_end(headers: Headers) -> Headers:
 
 
 def with_defaults(fields: Headers, defaults: Headers) -> Headers:
-    """The fields, then those of `defaults` that they do not name."""
+    """Return the fields, then those of `defaults` that they do not name."""
     names = {name.lower() for name, _ in fields}
     return [*fields, *(field for field in defaults if field[0].lower() not in names)]
 
 
 def for_upstream(head: HttpRequest, upstream: Upstream, own: Collection[str]) -> HttpRequest:
-    """The head as it is written to the upstream: fields of the client's connection gone, Host and
-    Origin mapped where they mean us, and no compression asked for.
+    """Return the head as it is written to the upstream: fields of the client's connection gone,
+    Host and Origin mapped where they mean us, and no compression asked for.
 
     `own` are our authorities (`127.0.0.1:8080`). A foreign Host or Origin that was let in stays, so
     that the upstream's own check of it still has something to check. Transfer-Encoding is
@@ -216,7 +222,7 @@ def for_upstream(head: HttpRequest, upstream: Upstream, own: Collection[str]) ->
 
 
 def _mapped(name: str, value: str, upstream: Upstream, own: Collection[str]) -> str | None:
-    """The value of a field that is not always sent on as it is; None for one that goes."""
+    """Return the value of a field that is not always sent on as it is; None for one that goes."""
     match name:
         case "host" if _means_us(value, own):
             return upstream.authority
@@ -236,7 +242,9 @@ def _means_us(host: str, own: Collection[str]) -> bool:
 
 
 def _is_our_origin(origin: str, own: Collection[str]) -> bool:
-    """Other than for Host, the port counts: a page of another port of this machine is foreign."""
+    """Return whether the origin is ours. Other than for Host, the port counts: a page of another
+    port of this machine is foreign.
+    """
     found = split_origin(origin.strip())
     if found is None:
         return False
@@ -248,8 +256,8 @@ def _is_our_origin(origin: str, own: Collection[str]) -> bool:
 
 
 def lint(head: bytes) -> str | None:
-    """Why a request head, given as its bytes with the empty line at its end, is refused; None if
-    it is not.
+    """Return why a request head, given as its bytes with the empty line at its end, is refused;
+    None if it is not.
 
     Everything here is something that two parsers in a row may read in two ways, which is how
     requests are smuggled (RFC 9112, 2.2, 3.2, 5.1, 5.2, 6.3). h11 lets it pass.

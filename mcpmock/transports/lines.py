@@ -31,7 +31,7 @@ class LineSplitter:
         self._in_pieces = False
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The frames that `data` completes, in order."""
+        """Return the frames that `data` completes, in order."""
         if data.find(b"\n") == len(data) - 1 and data and not self._held and not self._in_pieces:
             return [self._frame(data[:-1])]  # one read, one line: what an exchange is made of
         head, *lines = data.split(b"\n")
@@ -48,7 +48,7 @@ class LineSplitter:
         return frames + self._hold(tail) if tail else frames
 
     def end(self) -> list[Frame]:
-        """The stream is over: a line that never ended, or nothing."""
+        """End the stream: a line that never ended, or nothing."""
         if not self._held and not self._in_pieces:
             return []
         raw = b"".join(self._rest)
@@ -86,8 +86,8 @@ class LineSplitter:
 
 
 def join_lines(frames: Sequence[Frame]) -> bytes:
-    """The bytes on the wire for these frames: of messages and pieces their own, of transport facts
-    none.
+    """Return the bytes on the wire for these frames: of messages and pieces their own, of transport
+    facts none.
     """
     if len(frames) == 1 and frames[0].fact is None:
         return frames[0].raw + frames[0].eol

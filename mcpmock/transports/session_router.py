@@ -64,12 +64,12 @@ class SessionRouter:
     """Conversations whose next message is the data of an endpoint event."""
 
     def is_mcp(self, head: HttpRequest) -> bool:
-        """Whether the request goes to where MCP is spoken."""
+        """Return whether the request goes to where MCP is spoken."""
         return self._is_path(head.path) or head.path in self._paths or head.path in self.posts
 
     def conversation(self, head: HttpRequest, body: bytes, *, whole: bool = True) -> int:
-        """The conversation of an exchange that begins so; a new number if it opens one. `body` is
-        the whole body or its first piece.
+        """Return the conversation of an exchange that begins so; a new number if it opens one.
+        `body` is the whole body or its first piece.
         """
         if self.kind is TransportKind.SSE:
             if head.method == "GET" and self._is_path(head.path):
@@ -83,7 +83,7 @@ class SessionRouter:
         return self._begin() if opens else NO_SESSION
 
     def learn(self, conversation: int, frames: Sequence[Frame]) -> bool:
-        """Looks at what goes to the client for what names the conversation: a session id, or an
+        """Look at what goes to the client for what names the conversation: a session id, or an
         endpoint. True if it found a name.
         """
         if conversation == NO_SESSION:
@@ -99,7 +99,7 @@ class SessionRouter:
         return named
 
     def ends_session(self, head: HttpRequest, answer: Sequence[Frame]) -> bool:
-        """Whether this answer to a DELETE says that its session has ended."""
+        """Return whether this answer to a DELETE says that its session has ended."""
         first = answer[0].fact
         deletes = head.method == "DELETE" and head.header(SESSION_HEADER) is not None
         return deletes and type(first) is HttpResponse and 200 <= first.status < 300
@@ -125,8 +125,8 @@ class SessionRouter:
         return self._last
 
     def _remember(self, name: str, conversation: int) -> None:
-        """A name given twice (servers that have but one) goes to the newest conversation, and
-        stays there when an older one is heard again.
+        """Remember a name. One given twice (servers that have but one) goes to the newest
+        conversation, and stays there when an older one is heard again.
         """
         if self._known.get(name, NO_SESSION) >= conversation:
             return

@@ -42,7 +42,7 @@ class Excerpt:
         self._left = kept
 
     def take(self, data: bytes) -> list[Frame]:
-        """The frames that carry `data`; none for nothing."""
+        """Return the frames that carry `data`; none for nothing."""
         head, rest = data[: self._left], data[self._left :]
         self._left -= len(head)
         frames = [self._frame(head, _KEPT_BODY)] if head else []
@@ -75,7 +75,7 @@ class SseDecoder:
         self._other = Excerpt(direction, exchange)
 
     def feed(self, data: bytes) -> list[Frame]:
-        """The frames of the events that `data` completes, in order."""
+        """Return the frames of the events that `data` completes, in order."""
         if not self._buffer and _is_one_block(data) and not self._too_long:
             return self._block(data)
         buffer = self._buffer
@@ -93,7 +93,7 @@ class SseDecoder:
         return frames
 
     def end(self) -> list[Frame]:
-        """The stream is over: an event that never ended, or nothing."""
+        """End the stream: an event that never ended, or nothing."""
         rest = bytes(self._buffer)
         self._buffer.clear()
         text = rest.removeprefix(_BOM) if self._first else rest
@@ -103,7 +103,7 @@ class SseDecoder:
         return self._other.take(rest)
 
     def _end_of_block(self, start: int) -> int:
-        """The offset behind the block that begins at `start`; 0 if it is not whole yet."""
+        """Return the offset behind the block that begins at `start`; 0 if it is not whole yet."""
         buffer = self._buffer
         begin = start + len(_BOM) if self._first and buffer.startswith(_BOM, start) else start
         if not self._too_long and (empty := _LINE_END.match(buffer, begin)):
@@ -144,7 +144,9 @@ class SseDecoder:
 
 
 def _is_one_block(data: bytes) -> bool:
-    """Whether this is exactly one block with LF line ends: what one read of one small event is."""
+    """Return whether this is exactly one block with LF line ends: what one read of one small event
+    is.
+    """
     ends = 0 < data.find(b"\n\n") == len(data) - 2
     return ends and b"\r" not in data and data[:1] not in (b"\n", _BOM[:1])
 
@@ -179,8 +181,8 @@ def _read(text: bytes) -> tuple[dict[str, Any], list[bytes]]:
 
 
 def encode_event(meta: SseMeta | None, data: bytes | None, eol: bytes = b"\n") -> bytes:
-    """The bytes of one event. Without data it is one that no client sees, but its id, retry and
-    comments count.
+    """Return the bytes of one event. Without data it is one that no client sees, but its id, retry
+    and comments count.
 
     An `id` or `event` that would not be read as what it is (line breaks, NUL) is a ValueError.
     Every line break in data begins a new line of data, and is read as LF.

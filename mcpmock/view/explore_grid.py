@@ -95,12 +95,12 @@ _decoder = msgspec.json.Decoder(_Line)
 
 
 def is_exploration(start: bytes) -> bool:
-    """Whether a file that starts so was written by `mcpmock explore --json`."""
+    """Return whether a file that starts so was written by `mcpmock explore --json`."""
     return start.startswith(_START) and not start.startswith(HEADER_START)
 
 
 def explore_page(name: str, data: bytes) -> bytes:
-    """The page of an exploration. Raises ExploreLineError."""
+    """Return the page of an exploration. Raises ExploreLineError."""
     lines = list(_lines(data))
     of: dict[str, list[_Line]] = {}
     for line in lines:
@@ -152,7 +152,7 @@ def _failure(one: _Line) -> dict[str, Any]:
 def _chips(
     rows: list[_Line], failures: list[_Line], summary: _Line | None
 ) -> Iterator[tuple[str, str]]:
-    """Text and kind of each count in the head."""
+    """Yield text and kind of each count in the head."""
     counts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in _VERDICTS}
     yield f"{len(rows)} runs", ""
     if summary is None:
@@ -188,7 +188,7 @@ class _Grid:
 
 
 def _grid(step: str, rows: list[_Line]) -> dict[str, Any] | None:
-    """None for a step that was not run."""
+    """Return the grid; None for a step that was not run."""
     grid = _Grid()
     for index, row in enumerate(rows):
         if row.step == step:

@@ -56,7 +56,7 @@ class Filter:
 
     @classmethod
     def parse(cls, expression: str) -> Filter:
-        """Raises ValueError for an unknown term, with a list of the known ones."""
+        """Raise ValueError for an unknown term, with a list of the known ones."""
         return cls(tuple(_parse_term(text) for text in expression.split()))
 
     def keeps(self, row: Row) -> bool:
@@ -64,7 +64,7 @@ class Filter:
 
 
 def term(key: str, value: str) -> str:
-    """A term that holds for this value. White space separates terms: `?` stands for it."""
+    """Return a term that holds for this value. White space separates terms: `?` stands for it."""
     literal = re.sub(r"([*?[])", r"[\1]", value)
     return key + "=" + re.sub(r"\s", "?", literal)
 
@@ -86,7 +86,7 @@ def _format_number(value: int | None) -> str | None:
 
 
 def _searchable_text(row: Row) -> str:
-    """The whole payload and the summary, where strings are without JSON escapes."""
+    """Return the whole payload and the summary, where strings are without JSON escapes."""
     frame = row.event.frame
     raw = b"" if frame is None else frame.raw or head_text(frame).encode("utf-8", "surrogatepass")
     return f"{raw.decode('utf-8', 'replace')}\n{row.summary}"

@@ -46,8 +46,9 @@ class GrowingTimeline:
         self._reader = CassetteReader(self.cassette)
 
     def feed(self, data: bytes) -> Iterator[Added]:
-        """The events that these bytes, the next of the file, complete; each with its rows. What
-        later events decide is missing: the status of an exchange, and that a request got no answer.
+        """Yield the events that these bytes, the next of the file, complete; each with its rows.
+        What later events decide is missing: the status of an exchange, and that a request got no
+        answer.
         """
         for line in self._whole_lines(data):
             self._read_line(line)
@@ -55,7 +56,7 @@ class GrowingTimeline:
             yield from self._new()
 
     def skip(self, data: bytes) -> None:
-        """Passes over these bytes: of what they hold, only the headers of takes are read. An event
+        """Pass over these bytes: of what they hold, only the headers of takes are read. An event
         of the kind `gap` will stand for the rest.
         """
         for line in self._whole_lines(data):

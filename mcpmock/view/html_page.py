@@ -25,7 +25,7 @@ _COMPRESSION_LEVEL = 6
 def html_page(
     name: Literal["report", "explore"], title: str, data: dict[str, Any], *, live: bool = False
 ) -> bytes:
-    """The page of this name with its data; a `live` one may ask its own server for more."""
+    """Return the page of this name with its data; a `live` one may ask its own server for more."""
     block = base64.b64encode(zlib.compress(encode(data), _COMPRESSION_LEVEL))
     script, style = (_part(f"page.{kind}") + _part(f"{name}.{kind}") for kind in ("js", "css"))
     policy = "; ".join(
@@ -54,7 +54,7 @@ def html_page(
 
 
 def encode(data: Any) -> bytes:
-    """JSON. A lone surrogate, which a summary may have, is spelled out."""
+    """Encode as JSON. A lone surrogate, which a summary may have, is spelled out."""
     try:
         return msgspec.json.encode(data)
     except ValueError:
@@ -64,7 +64,7 @@ def encode(data: Any) -> bytes:
 
 
 def _part(name: str) -> bytes:
-    """A file of the code, without its indentation and lines of comment."""
+    """Return a file of the code, without its indentation and lines of comment."""
     lines = (files(__package__) / "page" / name).read_bytes().splitlines()
     kept = (line.strip() for line in lines)
     return b"".join(line + b"\n" for line in kept if line and not line.startswith(b"//"))

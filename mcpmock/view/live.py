@@ -34,7 +34,7 @@ MAX_ROWS = 200_000
 
 
 def live_page(names: Sequence[str]) -> bytes:
-    """The page for cassettes of these names; their rows come later."""
+    """Return the page for cassettes of these names; their rows come later."""
     empty = [_recording(name).add([], []) for name in names]
     data = {"live": True, "recordings": empty}
     return html_page("report", ", ".join(names), data, live=True)

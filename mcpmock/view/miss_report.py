@@ -16,7 +16,7 @@ from .filter import term
 
 
 def miss_lines(miss: Miss, file: Path) -> list[str]:
-    """The lines of the report. They quote the traffic: print them through `printable`."""
+    """Return the lines of the report. They quote the traffic: print them through `printable`."""
     command = ["--filter", term("method", miss.method)]
     show = mcpmock_command("show", str(file), options=command)
     return [

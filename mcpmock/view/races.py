@@ -69,7 +69,9 @@ class SeenRace:
 
 
 def seen_races(rows: Sequence[Row], start: int = 0) -> list[SeenRace]:
-    """The calls that were cancelled from the row `start` on, in the order of their cancels."""
+    """Return the calls that were cancelled from the row `start` on, in the order of their
+    cancels.
+    """
     recent = range(start, len(rows))
     cancels = {
         call: place
@@ -119,7 +121,9 @@ _MAX_GAP, _WIDTH = 40, 430
 
 
 def drawing(race: SeenRace) -> dict[str, Any]:
-    """Three rows: what the server sent, what crossed at the recorder, what the client received."""
+    """Draw three rows: what the server sent, what crossed at the recorder, what the client
+    received.
+    """
     messages = race.messages[:_MAX_DRAWN]
     before = min(race.before, len(messages))
     gap = min(_MAX_GAP, _WIDTH // (len(messages) + 2))

@@ -48,7 +48,7 @@ _UNINTERESTING = {"notification", "sse", "http", "stderr", "body", "end"}
 def report_page(
     cassette: Cassette, other: Cassette | None = None, *, progress: Progress | None = None
 ) -> bytes:
-    """The page of a cassette, or of how the other one differs from it."""
+    """Return the page of a cassette, or of how the other one differs from it."""
     cassettes = [one for one in (cassette, other) if one is not None]
     work = _Work(4 * len(cassettes), progress)
     data: dict[str, Any] = {"recordings": [_whole_data(one, work) for one in cassettes]}
@@ -91,7 +91,7 @@ def _whole_data(cassette: Cassette, work: _Work) -> dict[str, Any]:
 
 
 def _moved(row: Row, places: dict[int, int]) -> Row:
-    """The row with the indexes that other rows have in the page."""
+    """Return the row with the indexes that other rows have in the page."""
     call, within = (None if i is None else places.get(i) for i in (row.call, row.within))
     if (call, within) == (row.call, row.within):
         return row
@@ -117,7 +117,7 @@ class PageRecording:
     _heads: list[_TakeHead] = attrs.field(factory=list)
 
     def add(self, rows: Sequence[Row], found: Sequence[Found]) -> dict[str, Any]:
-        """The data of rows that come behind those of before, and of what is wrong with them;
+        """Return the data of rows that come behind those of before, and of what is wrong with them;
         counts and lanes are those of all.
         """
         start, known = len(self.rows), {name: len(words) for name, words in self._words.items()}
@@ -165,7 +165,9 @@ class PageRecording:
         }
 
     def _chips(self) -> Iterator[tuple[str, str, str]]:
-        """Text, kind and filter of each fact in the head: counts of what a reader looks for."""
+        """Yield text, kind and filter of each fact in the head: counts of what a reader looks
+        for.
+        """
         takes, kinds, levels = self.cassette.takes, self._kinds, self._levels
         names = [name for head in self._heads for name in (head.transport, head.revision) if name]
         yield from ((name, "", "") for name in dict.fromkeys(names))
@@ -192,13 +194,13 @@ class PageRecording:
 
 
 def _marked(found: Sequence[Found]) -> set[tuple[int, int]]:
-    """The events that violate a rule by more than a notice."""
+    """Return the events that violate a rule by more than a notice."""
     return {(one.take, one.event.n) for one in found if one.violation.level is not Level.NOTICE}
 
 
 def _kept_rows(rows: Sequence[Row], marked: set[tuple[int, int]]) -> Sequence[int]:
-    """The indexes of the rows in the page: of too many the oldest are left out, those first that
-    neither ask, answer nor are a problem, problems last.
+    """Return the indexes of the rows in the page: of too many the oldest are left out, those first
+    that neither ask, answer nor are a problem, problems last.
     """
     surplus = len(rows) - MAX_ROWS
     if surplus <= 0:
@@ -215,7 +217,9 @@ def _kept_rows(rows: Sequence[Row], marked: set[tuple[int, int]]) -> Sequence[in
 
 
 def _is_problem(row: Row, marked: set[tuple[int, int]]) -> bool:
-    """Whether `n` and `p` stop here: errors, violations, faults, cancels, what is no JSON-RPC."""
+    """Return whether `n` and `p` stop here: errors, violations, faults, cancels, what is no
+    JSON-RPC.
+    """
     if row.kind == "http":
         return row.event.d == "s2c" and (row.status or 0) >= _HTTP_ERROR
     if row.kind == "opaque" and not row.summary:  # an SSE event without data
@@ -236,7 +240,7 @@ class _TakeHead:
     _read: int = 0
 
     def facts(self, number: int) -> list[tuple[str, str]]:
-        """Names and values, those that are known."""
+        """Return names and values, those that are known."""
         take, header, target = self.take, self.take.header, self.take.header.target
         end = take.events[-1].end if take.events else UNSET
         if isinstance(end, dict):
@@ -258,7 +262,7 @@ class _TakeHead:
         return [(name, value) for name, value in found.items() if value]
 
     def read_on(self) -> None:
-        """Takes in the events that are new."""
+        """Take in the events that are new."""
         events = self.take.events[self._read :]
         if not self.transport or any(map(names_endpoint, events)):
             self.transport = self.take.transport
@@ -280,8 +284,9 @@ class _TakeHead:
 
 
 def _paths(rows: Sequence[Row], start: int) -> dict[int, dict[str, Any]]:
-    """Who waited for whom: of each answered call from the row `start` on during which the server
-    asked the client, the parts of its time, in order, as (share, whether the server waited, title).
+    """Return who waited for whom: of each answered call from the row `start` on during which the
+    server asked the client, the parts of its time, in order, as (share, whether the server waited,
+    title).
     """
     recent = range(start, len(rows))
     answers = {rows[i].call: rows[i] for i in reversed(recent) if rows[i].latency is not None}
@@ -315,7 +320,7 @@ def _many(count: int, noun: str) -> str:
 
 
 def _origin(take: Take) -> str | None:
-    """Where the recorded server was, for `curl`."""
+    """Return where the recorded server was, for `curl`."""
     target = take.header.target
     found = re.match(r"https?://[^/\s]+", target) if isinstance(target, str) else None
     return None if found is None else found[0]
@@ -363,7 +368,7 @@ _WORDS: dict[str, Callable[[Row], str | None]] = {
 
 
 def _add_payloads(columns: dict[str, Any], rows: Sequence[Row]) -> None:
-    """The columns `raw`, cut to what the page holds, and `size` of what was longer."""
+    """Add the columns `raw`, cut to what the page holds, and `size` of what was longer."""
     texts = list(_texts(rows))
     columns["raw"] = [text[:MAX_BODY_CHARS] for text in texts]
     columns["size"] = [None if size <= MAX_BODY_CHARS else size for size in map(len, texts)]
@@ -373,7 +378,7 @@ def _add_payloads(columns: dict[str, Any], rows: Sequence[Row]) -> None:
 
 
 def _texts(rows: Sequence[Row]) -> Iterator[str]:
-    """The payload of each row as text: a message as it crossed, a head in lines."""
+    """Yield the payload of each row as text: a message as it crossed, a head in lines."""
     for row, raw in zip(rows, raws(rows), strict=True):
         yield raw.decode("utf-8", "backslashreplace") if raw else _fact_text(row.event)
 
@@ -440,7 +445,7 @@ def _difference_data(one: Difference) -> dict[str, Any]:
 
 
 def _common(one: str, other: str) -> int:
-    """How many characters two texts have in common at their starts."""
+    """Return how many characters two texts have in common at their starts."""
     pairs = enumerate(zip(one, other, strict=False))
     return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
 

@@ -56,7 +56,7 @@ class Calls:
     """Microseconds; only of calls answered before they were cancelled, in takes with times."""
 
     def include(self, other: Calls) -> None:
-        """Counts what another one has counted."""
+        """Count what another one has counted."""
         self.count += other.count
         self.errors += other.errors
         self.cancelled += other.cancelled
@@ -68,8 +68,9 @@ class Calls:
         self.latencies.include(other.latencies)
 
     def histogram(self) -> dict[int, int]:
-        """The latencies in the wide buckets that are drawn: how many are at most each upper bound
-        and above the one before, in ascending order. The bounds are 1, 2, 5, 10.. microseconds.
+        """Return the latencies in the wide buckets that are drawn: how many are at most each upper
+        bound and above the one before, in ascending order. The bounds are 1, 2, 5, 10..
+        microseconds.
         """
         counted = Counter[int]()
         for bound, count in sorted(self.latencies.buckets.items()):
@@ -78,7 +79,7 @@ class Calls:
 
 
 def upper_bounds(first: int, last: int) -> Iterator[int]:
-    """The bounds of a histogram from one to another."""
+    """Yield the bounds of a histogram from one to another."""
     bound = first
     while bound <= last:
         yield bound
@@ -98,7 +99,7 @@ class Notifications:
     size: int = 0
 
     def include(self, other: Notifications) -> None:
-        """Counts what another one has counted."""
+        """Count what another one has counted."""
         self.count += other.count
         self.size += other.size
 
@@ -127,7 +128,7 @@ class Stats:
     kinds: Counter[str] = attrs.field(factory=Counter)
 
     def include(self, other: Stats) -> None:
-        """Adds what another one has counted, which is used up by that."""
+        """Add what another one has counted, which is used up by that."""
         self.cassettes += other.cassettes
         self.takes += other.takes
         self.events += other.events
@@ -144,7 +145,7 @@ class Stats:
 
 
 def stats(cassettes: Iterable[Cassette]) -> Stats:
-    """Counts cassettes, all in one."""
+    """Count cassettes, all in one."""
     found = Stats()
     for cassette in cassettes:
         one = Stats(cassettes=1, takes=len(cassette.takes))
@@ -155,7 +156,7 @@ def stats(cassettes: Iterable[Cassette]) -> Stats:
 
 
 def _add_up(into: dict[What, _Counted], more: dict[What, _Counted]) -> dict[What, _Counted]:
-    """The counts of both, in the order of `What.rank`."""
+    """Return the counts of both, in the order of `What.rank`."""
     for what, counted in more.items():
         if what in into:
             into[what].include(counted)
@@ -201,7 +202,9 @@ def _note_request(calls: Calls, row: Row, size: int) -> None:
 
 
 def _note_answer(calls: Calls, row: Row, size: int) -> None:
-    """A late answer counts only by its size: its call is already counted as cancelled."""
+    """Note an answer. A late one counts only by its size: its call is already counted as
+    cancelled.
+    """
     calls.answered += size
     calls.largest = max(calls.largest, size)
     if any(note.startswith("late") for note in row.notes):

@@ -57,7 +57,9 @@ _ITEM_NAME_PATHS: tuple[_MemberPath, ...] = (
 
 
 def message_summary(message: m.Message, raw: bytes, method: str | None) -> str:
-    """`method` is the message's own or, of a response, the one it answers; `raw` is its frame."""
+    """Return a message in short. `method` is the message's own or, of a response, the one it
+    answers; `raw` is its frame.
+    """
     match message:
         case m.Request() | m.Notification():
             return brief(_selected_members(message.params, _PARAMS_SHOWN.get(message.method, ())))
@@ -70,7 +72,7 @@ def message_summary(message: m.Message, raw: bytes, method: str | None) -> str:
 
 
 def event_summary(event: Event) -> str:
-    """The summary of an event that is not a message."""
+    """Return the summary of an event that is not a message."""
     match event:
         case Event(stderr=str() as text) | Event(body=str() as text) | Event(end=str() as text):
             return brief(text)
@@ -124,7 +126,7 @@ def _head_summary(event: Event) -> str:
 
 
 def head_text(frame: m.Frame) -> str:
-    """The lines of an HTTP head; empty for a frame of another kind."""
+    """Return the lines of an HTTP head; empty for a frame of another kind."""
     match frame.fact:
         case m.HttpRequest(method=method, target=target, headers=headers):
             first = f"{method} {target}"
@@ -136,13 +138,13 @@ def head_text(frame: m.Frame) -> str:
 
 
 def text_member(raw: bytes | None, *path: str) -> str | None:
-    """The string at a path; None if there is none."""
+    """Return the string at a path; None if there is none."""
     value = m.member(raw, *path)
     return None if value is None or value[:1] != b'"' else _decode_text(value)
 
 
 def brief(text: str) -> str:
-    """Text on one line, cut to `MAX_SUMMARY_CHARS`."""
+    """Return text on one line, cut to `MAX_SUMMARY_CHARS`."""
     # Most texts are so already: in 0.3 us, instead of 0.8. A space is all that is white and prints.
     if len(text) <= MAX_SUMMARY_CHARS and text.isprintable() and "  " not in text:
         return text.strip(" ")
@@ -160,7 +162,9 @@ def _selected_members(raw: bytes | None, paths: tuple[_MemberPath, ...]) -> str:
 
 
 def _readable_value(raw: bytes) -> str:
-    """A string as its text, a list as the names or texts of its items, other values as written."""
+    """Return a string as its text, a list as the names or texts of its items, other values as
+    written.
+    """
     inside = items(raw) if raw[:1] == b"[" else None
     if inside is None:
         return _decode_text(raw)
@@ -174,7 +178,9 @@ def _item_name(raw: bytes) -> str:
 
 
 def _decode_text(raw: bytes) -> str:
-    """The text of a JSON value. A lone surrogate is escaped, so that the text can be encoded."""
+    """Return the text of a JSON value. A lone surrogate is escaped, so that the text can be
+    encoded.
+    """
     value = m.decode(raw) if raw[:1] == b'"' else None
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()

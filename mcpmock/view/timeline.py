@@ -92,7 +92,7 @@ class Row(msgspec.Struct, kw_only=True, frozen=True, gc=False):
 
 
 def timeline(cassette: Cassette) -> list[Row]:
-    """All events of all takes, in the order of the file."""
+    """Return all events of all takes, in the order of the file."""
     rows: list[Row] = []
     for number, take in enumerate(cassette.takes, 1):
         rows += TakeAnnotator.of(take, number, len(rows)).all_rows()
@@ -100,8 +100,8 @@ def timeline(cassette: Cassette) -> list[Row]:
 
 
 def exchange(rows: Sequence[Row], id_: str) -> list[Row]:
-    """The requests with this id and all rows that belong to them, including server requests during
-    them and the facts of their HTTP exchanges. `rows` are a whole timeline.
+    """Return the requests with this id and all rows that belong to them, including server requests
+    during them and the facts of their HTTP exchanges. `rows` are a whole timeline.
     """
     inside: set[int] = set()
     found: set[int] = set()
@@ -116,7 +116,9 @@ def exchange(rows: Sequence[Row], id_: str) -> list[Row]:
 
 
 def raws(rows: Iterable[Row]) -> Iterator[bytes]:
-    """The bytes of the message in each row, without the rest of its batch; empty for a fact."""
+    """Yield the bytes of the message in each row, without the rest of its batch; empty for a
+    fact.
+    """
     batch, spans = None, None
     for row in rows:
         payload = row.event.payload or b""
@@ -130,8 +132,8 @@ def raws(rows: Iterable[Row]) -> Iterator[bytes]:
 
 
 def _surrounding_facts(rows: Sequence[Row], found: set[int]) -> set[int]:
-    """The row indexes of the facts of each HTTP exchange that carried one of these to the server,
-    and of their SSE fields. A stream to the client may carry unrelated messages.
+    """Return the row indexes of the facts of each HTTP exchange that carried one of these to the
+    server, and of their SSE fields. A stream to the client may carry unrelated messages.
     """
     sent = [rows[place] for place in found]
     posts = {(row.take, row.event.x) for row in sent if row.event.x and row.event.d == "c2s"}
@@ -184,7 +186,7 @@ class TakeAnnotator:
             yield self._complete_row(place, row)
 
     def add(self, event: Event) -> Sequence[Row]:
-        """The rows of the next event, without what later events decide."""
+        """Return the rows of the next event, without what later events decide."""
         known = len(self.rows)
         payload = event.payload
         if payload is None:
@@ -275,7 +277,7 @@ class TakeAnnotator:
         return call.request.tool
 
     def _message_notes(self, message: m.Message, attribution: Attribution) -> tuple[str, ...]:
-        """The notes on a message; records the outcome of requests."""
+        """Return the notes on a message; records the outcome of requests."""
         if self._partial and attribution.call is None:
             return ()
         match message:
@@ -310,7 +312,7 @@ class TakeAnnotator:
     def _enclosing_call(
         self, event: Event, direction: m.Direction, message: m.Message, attribution: Attribution
     ) -> int | None:
-        """The client request that caused a server message which does not name it."""
+        """Return the client request that caused a server message which does not name it."""
         if direction is m.C2S or attribution.method is None:
             return None
         if attribution.call is not None and attribution.call.direction is m.C2S:

@@ -45,7 +45,7 @@ class Waterfall(NamedTuple):
 def waterfall(
     rows: Sequence[Row], first: int, width: int, end: str, symbols: Symbols = UNICODE
 ) -> Waterfall:
-    """Draws all rows of a take; `first` is the index of the first in the timeline, `end` the label
+    """Draw all rows of a take; `first` is the index of the first in the timeline, `end` the label
     at the end of the scale.
     """
     axis = TimeAxis.over(rows)

@@ -76,7 +76,7 @@ def test_no_more_is_given_out_than_can_wait() -> None:
     ("error", "words"),
     [
         (BrokenExecutor("x"), "a worker was killed before a.jsonl was done; use fewer --jobs"),
-        (KilledWorker("x"), "a.jsonl killed every worker"),
+        (KilledWorker("x"), "every worker that read a.jsonl died"),
         (ModuleNotFoundError("x", name="mcpmock"), "a worker has no mcpmock; install"),
     ],
 )

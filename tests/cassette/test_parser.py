@@ -9,7 +9,7 @@ import random
 import pytest
 
 from mcpmock.cassette.model import Cassette, event_line
-from mcpmock.cassette.parser import CassetteReader, read, refusal
+from mcpmock.cassette.parser import CassetteReader, read, unreadable
 from mcpmock.protocol.messages import C2S
 from tests.support import HEADER, INITIALIZE, c2s, exits, hangs_up, logs, request, response, s2c
 
@@ -228,12 +228,12 @@ def test_what_is_no_cassette_of_ours_is_refused(line: bytes, refused: bool) -> N
     """A first line is ours, or the beginning of one of ours, or the file is refused with the
     reason.
     """
-    assert refused is (refusal(line) is not None)
+    assert refused is (unreadable(line) is not None)
 
 
 def test_an_unknown_major_names_the_way_out() -> None:
     """A cassette of a later format is refused with both versions and what helps."""
-    assert "has format 2, this mcpmock reads 1; a newer mcpmock reads it" == refusal(
+    assert "has format 2, this mcpmock reads 1; a newer mcpmock reads it" == unreadable(
         b'{"mcpmock":2}'
     )
 

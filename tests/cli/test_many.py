@@ -41,7 +41,7 @@ def test_a_folder_is_all_cassettes_in_it(run: Run, folder: Path, command: str) -
         (["{}/x*"], 2, "no cassette matches {}/x*"),
         (["{}/empty"], 3, "{}/empty: no cassettes"),
         (["--jobs", "0", "{}"], 2, "'--jobs': 0 is not in the range x>=1"),
-        (["--jobs", "2", "--scheduler", "tcp://127.0.0.1:1", "{}"], 2, "give one"),
+        (["--jobs", "2", "--scheduler", "tcp://127.0.0.1:1", "{}"], 2, "mutually exclusive"),
     ],
 )
 def test_mistakes(

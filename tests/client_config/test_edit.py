@@ -133,7 +133,7 @@ def test_a_recorder_without_the_mark_of_its_command() -> None:
     """Where the command begins is not guessed."""
     text = entry('{"command": "mcpmock", "args": ["record", "-o", "f", "npx"]}')
 
-    with pytest.raises(ConfigError, match="no `--` shows where the command of x begins"):
+    with pytest.raises(ConfigError, match="cannot find the command of x"):
         unwrap(document(text), KEYS, "x", None)
 
 

@@ -273,7 +273,7 @@ def test_a_user_who_works_in_the_home(machine: Machine) -> None:
 
 def test_a_name_that_is_not_utf_8(machine: Machine) -> None:
     """It cannot stand in a file that is."""
-    with pytest.raises(CannotRecord, match="a name here is not UTF-8"):
+    with pytest.raises(CannotRecord, match="is not valid UTF-8"):
         plan_wrap(only(machine), ["/opt/\udcff/mcpmock"], "/data/a/")
 
 

@@ -56,5 +56,5 @@ def test_a_proxy_without_a_url() -> None:
     """What cannot be taken back stays."""
     entry = {"command": "mcpmock", "args": ["proxy", "--record", "x", "--url-env", "NOWHERE"]}
 
-    with pytest.raises(ConfigError, match="no URL stands in the command of r"):
+    with pytest.raises(ConfigError, match="the command of r contains no URL"):
         unwrap_remote(parse_config("c.json", text_of(entry)), KEYS, "r", None)

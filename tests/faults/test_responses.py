@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.responses import as_stream, refusal, uncounted, with_type
+from mcpmock.faults.responses import as_stream, plain_response, uncounted, with_type
 from mcpmock.protocol.messages import HttpResponse
 from tests.support import accepts, replies, shown
 
 
 def test_refusals() -> None:
     """A whole response without a body, or with a text; an unknown status has no phrase."""
-    assert shown(accepts(2, 503)) == shown(refusal(2, 503))
-    assert ["3 418 text/plain", "3 body tea", "3 eof"] == shown(refusal(3, 418, None, "tea"))
-    [head, _] = refusal(3, 599, {"Retry-After": "1"})
+    assert shown(accepts(2, 503)) == shown(plain_response(2, 503))
+    assert ["3 418 text/plain", "3 body tea", "3 eof"] == shown(plain_response(3, 418, None, "tea"))
+    [head, _] = plain_response(3, 599, {"Retry-After": "1"})
     assert HttpResponse(599, "", [("Retry-After", "1")]) == head.fact
 
 

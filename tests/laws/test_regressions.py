@@ -140,7 +140,7 @@ def test_formatting_never_drops_what_was_recorded_meanwhile(tmp_path: Path) -> N
     path = tmp_path / "a.jsonl"
     path.write_bytes(b"newer")
 
-    with pytest.raises(CassetteError, match="recorded to meanwhile"):
+    with pytest.raises(CassetteError, match="changed while it was being rewritten"):
         rewrite(path, b"formatted", was=b"older")
     assert b"newer" == path.read_bytes()
 

@@ -66,7 +66,7 @@ def echo(secret: str) -> Answer:
 ROWS = {
     "open-server": Row(
         {MCP: [Answer(status=405), Answer()]},
-        "asks for no login: GET has status 405, POST has status 200; leave out --oauth",
+        "needs no login: GET has status 405, POST has status 200; remove --oauth",
     ),
     "wrong-path": Row(
         {MCP: Answer(status=404)}, "GET has status 404, POST has status 404; correct the URL"

@@ -7,14 +7,14 @@ from typing import Any
 import pytest
 
 from mcpmock.semantic_diff.answer_changes import answer_changes
-from mcpmock.semantic_diff.ignore_rules import Leeway, Rules
+from mcpmock.semantic_diff.ignore_rules import IgnoreRules, Leeway
 from mcpmock.semantic_diff.normalize import Namings
 from mcpmock.semantic_diff.severity import to_jsonpath
 from mcpmock.semantic_diff.value_changes import Measure
 
 
 def told(method: str, old: Any, new: Any) -> list[str]:
-    measure = Measure(Leeway(Rules(), method, (method, ""), old, new), Namings())
+    measure = Measure(Leeway(IgnoreRules(), method, (method, ""), old, new), Namings())
     found = answer_changes(method, old, new, measure)
     return [f"{change.rule} {to_jsonpath(change.path)}" for change in found]
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpmock.semantic_diff.catalog_changes import catalog_changes, handshake_changes
-from mcpmock.semantic_diff.ignore_rules import Leeway, Rules
+from mcpmock.semantic_diff.ignore_rules import IgnoreRules, Leeway
 from mcpmock.semantic_diff.normalize import Namings
 from mcpmock.semantic_diff.severity import Change, to_jsonpath
 from mcpmock.semantic_diff.value_changes import Measure
@@ -16,7 +16,9 @@ SCHEMA = {"type": "object", "properties": {"a": {"type": "string"}}}
 
 
 def measure(*unordered: str) -> Measure:
-    return Measure(Leeway(Rules.parse(unordered=unordered), "x", ("x", ""), {}, {}), Namings())
+    return Measure(
+        Leeway(IgnoreRules.parse(unordered=unordered), "x", ("x", ""), {}, {}), Namings()
+    )
 
 
 def shown(changes: list[Change]) -> list[str]:
@@ -46,7 +48,7 @@ def test_another_order_breaks_nobody() -> None:
 
     assert ("list-reordered", ["a", "b"], ["b", "a"]) == (change.rule, change.old, change.new)
     lists = ("tools/list", {"tools": [*old]}, {"tools": new})
-    leeway = Leeway(Rules.parse(unordered=["$.tools"]), "x", ("x", ""), lists[1], lists[2])
+    leeway = Leeway(IgnoreRules.parse(unordered=["$.tools"]), "x", ("x", ""), lists[1], lists[2])
     assert [] == [*catalog_changes(*lists, (), Measure(leeway, Namings()))]
 
 

@@ -14,7 +14,7 @@ from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
 from mcpmock.protocol.messages import C2S
 from mcpmock.semantic_diff.compare import Diff, Verdict, compare
-from mcpmock.semantic_diff.ignore_rules import Rules
+from mcpmock.semantic_diff.ignore_rules import IgnoreRules
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -89,7 +89,7 @@ def compared(old: Cassette, new: Cassette) -> Diff:
     """The comparison, of which each difference names the rule that ignores it."""
     comparison = compare(old, new)
     for one in comparison.differences:
-        left = compare(old, new, Rules.parse(ignore=[one.ignore])).differences
+        left = compare(old, new, IgnoreRules.parse(ignore=[one.ignore])).differences
         assert attrs.evolve(one, times=1) not in [attrs.evolve(two, times=1) for two in left]
         assert len(left) < len(comparison.differences)
     return comparison
@@ -209,7 +209,7 @@ def test_rules_of_the_user() -> None:
     server.counted = [response(0, COUNT).replace(b"counted", b"done")]
     server.sum = response(0, {"content": [], "structuredContent": {"sum": 3.004}})
     recordings = cassette(*Server().visit()), cassette(*server.visit())
-    rules = Rules.parse(["tools/call count $.result.content"], tolerance="0.01")
+    rules = IgnoreRules.parse(["tools/call count $.result.content"], tolerance="0.01")
 
     comparison = compare(*recordings, rules)
     assert ["risky result-item-removed tools/call add $.result.content[0]"] == told(comparison)

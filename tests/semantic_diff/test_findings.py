@@ -8,7 +8,7 @@ import pytest
 
 from mcpmock.semantic_diff import findings
 from mcpmock.semantic_diff.findings import MAX_EXCERPT_CHARS, Findings, excerpts
-from mcpmock.semantic_diff.ignore_rules import Rules
+from mcpmock.semantic_diff.ignore_rules import IgnoreRules
 from mcpmock.semantic_diff.normalize import Namings
 from mcpmock.semantic_diff.severity import ABSENT, Change, EventLocation, Verdict
 
@@ -16,7 +16,7 @@ CALL = ("tools/call", "add")
 
 
 def found(*changes: Change, ignore: tuple[str, ...] = ()) -> Findings:
-    noted = Findings(Rules.parse(ignore))
+    noted = Findings(IgnoreRules.parse(ignore))
     for n, change in enumerate(changes, 1):
         measure = noted.measure(None, None, CALL, Namings())
         noted.add(change, measure, old=EventLocation(1, n), new=EventLocation(1, n))
@@ -49,7 +49,7 @@ def test_the_very_same_is_counted() -> None:
 
 def test_what_is_ignored_is_counted_too() -> None:
     """As many changes, not as many differences."""
-    noted = Findings(Rules.parse(["$.a"]))
+    noted = Findings(IgnoreRules.parse(["$.a"]))
     measure = noted.measure(None, None, CALL, Namings())
     measure.leeway.old = {"a": 1}
     noted.add(text("a", "b", "a"), measure)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.semantic_diff.compare import compare
-from mcpmock.semantic_diff.ignore_rules import Rules
+from mcpmock.semantic_diff.ignore_rules import IgnoreRules
 from tests.support import (
     LOG,
     Line,
@@ -29,7 +29,7 @@ LATER = c(call(2, "b")), s(response(2))
 
 
 def told(old: tuple[Line, ...], new: tuple[Line, ...], *ignore: str) -> list[str]:
-    found = compare(cassette(*old), cassette(*new), Rules.parse(ignore)).differences
+    found = compare(cassette(*old), cassette(*new), IgnoreRules.parse(ignore)).differences
     return [
         " ".join(filter(None, (one.rule.name, one.method, one.path, "x2" * (one.times == 2))))
         for one in found

@@ -6,14 +6,14 @@ from typing import Any
 
 import pytest
 
-from mcpmock.semantic_diff.ignore_rules import Leeway, Rules
+from mcpmock.semantic_diff.ignore_rules import IgnoreRules, Leeway
 from mcpmock.semantic_diff.normalize import Namings
 from mcpmock.semantic_diff.severity import to_jsonpath
 from mcpmock.semantic_diff.value_changes import EditKind, Measure, edits
 
 
 def measure(old: Any, new: Any, **rules: Any) -> Measure:
-    return Measure(Leeway(Rules.parse(**rules), "x", ("x", ""), old, new), Namings())
+    return Measure(Leeway(IgnoreRules.parse(**rules), "x", ("x", ""), old, new), Namings())
 
 
 def told(old: Any, new: Any, **rules: Any) -> list[str]:

@@ -144,7 +144,7 @@ def test_what_fails_anyway_is_not_counted(tmp_path: Path, anyway: bool) -> None:
     """
     space = Space(side="server", events=load(RECORDED).takes[0].events, kinds=[], only=10)
     explorer = Explorer(
-        subject=BusyMachine("cells", *(["baseline"] if anyway else [])),  # type: ignore[abstract]
+        peer=BusyMachine("cells", *(["baseline"] if anyway else [])),  # type: ignore[abstract]
         space=space,
         limits=Limits(runs=1),
         output=tmp_path,

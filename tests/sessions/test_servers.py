@@ -55,10 +55,10 @@ def test_an_invalid_url() -> None:
 
 def test_rules_of_servers() -> None:
     """A process takes bare messages; a URL has the rules of its transport."""
-    [sse] = Url.parse("http://localhost/sse").rules(count(1))
-    [streamable] = Url.parse("http://localhost/mcp").rules(count(1))
+    [sse] = Url.parse("http://localhost/sse").translation(count(1))
+    [streamable] = Url.parse("http://localhost/mcp").translation(count(1))
 
-    assert [] == Command(["server"]).rules(count(1))
+    assert [] == Command(["server"]).translation(count(1))
     assert isinstance(sse, SseClient)
     assert isinstance(streamable, StreamableHttpClient)
 

@@ -133,7 +133,7 @@ def explored(
     async def explore() -> Exploration:
         async with demo_server(bug, http=http) as server:
             explorer = Explorer(
-                subject=ExploredServer(cassette=cassette, server=server, words=("--", "demo")),
+                peer=ExploredServer(cassette=cassette, server=server, words=("--", "demo")),
                 space=space,
                 limits=Limits(**limits),
                 output=folder / "found",

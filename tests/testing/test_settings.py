@@ -166,7 +166,7 @@ def test_where_it_is_looked_for(pytester: pytest.Pytester, place: str) -> None:
         ('server="python server.py"', "give the words of a command"),
         ("url=7", "url=7: give a URL"),
         ('url="ftp://x"', "not an http:// or https:// URL"),
-        ("faults=7", "no fault 7: say a plan"),
+        ("faults=7", "7 is not a fault; expected a plan"),
         ('seed="x"', "seed 'x': say a whole number"),
         ('races="slow"', "no match 'slow': say which messages"),
         ('races={"tol": "slow"}', "no key 'tol' of a match: say one of method, "),

@@ -34,8 +34,8 @@ _LISTEN = re.compile(r"(?:(\[[0-9A-Fa-f:.%a-z]+\]|[\w.-]*):)?([0-9]{1,5})")
 
 
 def parse_listen(text: str) -> tuple[str, int]:
-    """The host and port of `127.0.0.1:8080`, `[::1]:8080`, `:8080` or `8080`; port 0 is any that is
-    free. Raises McpMockError.
+    """Return the host and port of `127.0.0.1:8080`, `[::1]:8080`, `:8080` or `8080`; port 0 is any
+    that is free. Raises McpMockError.
     """
     found = _LISTEN.fullmatch(text.strip())
     if found is None or int(found[2]) > 65535:
@@ -44,12 +44,12 @@ def parse_listen(text: str) -> tuple[str, int]:
 
 
 def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches what listens on `host`."""
+    """Return whether only this machine reaches what listens on `host`."""
     return headers.is_loopback(f"[{host}]" if ":" in host else host.lower())
 
 
 async def listen(host: str, port: int) -> list[trio.SocketListener]:
-    """Sockets that listen there, all on one port. Raises CannotListen."""
+    """Return sockets that listen there, all on one port. Raises CannotListen."""
     try:
         return await trio.open_tcp_listeners(port, host=_one_port(host, port))
     except OSError as error:
@@ -57,8 +57,8 @@ async def listen(host: str, port: int) -> list[trio.SocketListener]:
 
 
 def listen_shared(host: str, port: int, count: int) -> list[list[socket.socket]]:
-    """Sockets for so many processes that listen there on one port: the kernel gives each connection
-    to one of them. Raises CannotListen.
+    """Return sockets for so many processes that listen there on one port: the kernel gives each
+    connection to one of them. Raises CannotListen.
     """
     made = []
     try:
@@ -81,7 +81,9 @@ def _listen_beside(first: socket.socket) -> socket.socket:
 
 
 def _one_port(host: str, port: int) -> str:
-    """The host, or the first of its addresses where each would get a free port of its own."""
+    """Return the host, or the first of its addresses where each would get a free port of its
+    own.
+    """
     return "127.0.0.1" if host == "localhost" and port == 0 else host
 
 
@@ -137,7 +139,7 @@ class ConnectionPool:
         self._idled = trio.lowlevel.ParkingLot()
 
     def take(self) -> Wire | None:
-        """An idle connection that is as good as new, if there is one."""
+        """Return an idle connection that is as good as new, if there is one."""
         while self._idle:
             since, wire = self._idle.pop()
             # A server may close an idle connection at any time (RFC 9112, 9.5). One with something
@@ -148,16 +150,16 @@ class ConnectionPool:
         return None
 
     async def open(self) -> Wire:
-        """A new connection."""
+        """Return a new connection."""
         return Wire(await self._connect())
 
     def give_back(self, wire: Wire) -> None:
-        """It is idle now."""
+        """Give back what is idle now."""
         self._idle.append((trio.current_time(), wire))
         self._idled.unpark()
 
     def discard(self, wire: Wire) -> None:
-        """Closes it at once."""
+        """Close it at once."""
         wire.close()
 
     async def tidy(self) -> None:
@@ -170,13 +172,13 @@ class ConnectionPool:
                 self._idle.popleft()[1].close()
 
     def close(self) -> None:
-        """Closes what is idle."""
+        """Close what is idle."""
         while self._idle:
             self._idle.pop()[1].close()
 
 
 def reason_of(error: BaseException) -> str:
-    """The innermost reason, in the system's words."""
+    """Return the innermost reason, in the system's words."""
     while (cause := error.__cause__) is not None:
         error = cause
         while isinstance(error, BaseExceptionGroup):

@@ -55,7 +55,9 @@ class Chunks:
 
 
 def _end_of_chunk(data: bytes, at: int) -> int:
-    """Where the chunk that begins there ends; 0 if it is the last or not whole, or not plain."""
+    """Return where the chunk that begins there ends; 0 if it is the last or not whole, or not
+    plain.
+    """
     size = _SIZE.match(data, at)
     length = int(size[1], 16) if size else 0
     if size is None or not length:
@@ -65,6 +67,6 @@ def _end_of_chunk(data: bytes, at: int) -> int:
 
 
 def chunk(data: bytes, *, last: bool) -> bytes:
-    """These bytes as a chunk, and behind the last the end of the body."""
+    """Return these bytes as a chunk, and behind the last the end of the body."""
     written = b"%x\r\n%b\r\n" % (len(data), data) if data else b""
     return written + _LAST if last else written

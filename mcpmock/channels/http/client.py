@@ -53,15 +53,17 @@ class Credentials(Protocol):
     """What the server wants to see of us, where the clients do not log in themselves."""
 
     def fields(self) -> Headers:
-        """The header fields that authorize a request made now; empty if there are none."""
+        """Return the header fields that authorize a request made now; empty if there are none."""
 
     async def renew(self, refused: HttpResponse, sent: Headers) -> str | None:
-        """The server has refused what was `sent`. None if there are other credentials now; else
-        what the client is to be told.
+        """Note that the server has refused what was `sent`. None if there are other credentials
+        now; else what the client is to be told.
         """
 
     def refused_anew(self) -> str:
-        """The server has refused with 401 what was just renewed. Gives what the client is told."""
+        """Note that the server has refused with 401 what was just renewed. Gives what the client is
+        told.
+        """
 
 
 class _CredentialsRefused(Exception):
@@ -69,7 +71,7 @@ class _CredentialsRefused(Exception):
         self.head = head
 
 
-class _Exchange:
+class _ClientExchange:
     """One request and its answer: what is said goes into `out`, what is heard is `receive`d."""
 
     def __init__(
@@ -114,7 +116,7 @@ class _Exchange:
         self._reader = ResponseReader(request.method)
 
     def say(self, data: bytes, *, last: bool) -> None:
-        """(A piece of) the body; nothing, for a request without."""
+        """Send (a piece of) the body; nothing, for a request without."""
         if self._said is not None:
             self._said.append((data, last))
             self._said_bytes += len(data)
@@ -138,8 +140,8 @@ class _Exchange:
         self._move()
 
     def say_as_it_is(self, data: bytes) -> None:
-        """Bytes behind the head, whatever that says of them. They still go out, however soon the
-        client is gone: a fault cuts the request here.
+        """Send bytes after the head, whatever that says of them. They still go out, however soon
+        the client is gone: a fault cuts the request here.
         """
         self.say(b"", last=False)
         self._as_it_is = True
@@ -147,7 +149,7 @@ class _Exchange:
         self._move()
 
     def abort(self, how: str = "closed") -> None:
-        """The client is gone: nothing more is said or heard, and the server sees it now."""
+        """End both ways, because the client is gone: the server sees it now."""
         if self._over:
             return
         if self._as_it_is and (self._wire is None or self.out.held):
@@ -167,7 +169,7 @@ class _Exchange:
             self._end_output(self._pair)
 
     def _end_output(self, pair: PairedConnection) -> None:
-        """The client has ended its input: so do we, behind the request."""
+        """End our input after the request, as the client has."""
         if self.out.done and self._wire is not None and not self._wire.end_output():
             pair.client.leave()
 
@@ -186,8 +188,8 @@ class _Exchange:
             return self._end("closed")
 
     async def _renew(self, head: HttpResponse) -> list[Frame]:
-        """The request once more with other credentials: a server that refuses them has done nothing
-        (RFC 9110, 15.5.2). Gives an answer of our own where there are none.
+        """Return the request once more with other credentials: a server that refuses them has done
+        nothing (RFC 9110, 15.5.2). Gives an answer of our own where there are none.
         """
         assert self._credentials is not None
         if self._renewing is not None:
@@ -214,7 +216,7 @@ class _Exchange:
         return await self.receive()
 
     async def _begin(self) -> list[Frame]:
-        """Connects. Gives an answer of our own where that fails."""
+        """Connect. Gives an answer of our own where that fails."""
         if self._wrong:
             return self._bad_gateway(
                 f"cannot send this to {self._channel.upstream.url}: {self._wrong}"
@@ -313,7 +315,7 @@ class _Exchange:
         ]
 
     def _end(self, how: str, told: str | None = None) -> list[Frame]:
-        """It is over; `told` is what the client hears of how."""
+        """End the exchange; `told` is what the client hears of how."""
         again = how == "eof" and self._reader.again and not self._gone and self.out.done
         if how == "eof" and not again:
             self._close_behind()
@@ -328,7 +330,7 @@ class _Exchange:
         self._channel.leave(self.number)
 
 
-class HttpClientChannel(HttpEnd[_Exchange]):
+class HttpClientChannel(HttpEnd[_ClientExchange]):
     """A server at a URL. `own` are the authorities that clients know us by. `is_mcp` says of a
     request without a body whether it is one of MCP's; by default, if it goes to the URL's path.
     `client_of` gives the connection of the client that an exchange came from, if there is one. With
@@ -387,14 +389,14 @@ class HttpClientChannel(HttpEnd[_Exchange]):
             await self._pool.tidy()
 
     def start(self, work: Callable[[], Awaitable[None]]) -> None:
-        """Starts work in the background, once `run` does."""
+        """Start work in the background, once `run` does."""
         if self._nursery is None:
             self._work.append(work)
         else:
             self._nursery.start_soon(work)
 
     def leave(self, number: int) -> None:
-        """This exchange is over."""
+        """Leave the exchange, which is over."""
         self._exchanges.pop(number, None)
         if self._until is not None:
             self._changed.unpark_all()
@@ -410,7 +412,7 @@ class HttpClientChannel(HttpEnd[_Exchange]):
         mapped = for_upstream(request, self.upstream, self._own)
         client = self._client_of(number)
         connections = self._pool if client is None else client.paired(self._connect)
-        exchange = _Exchange(number, mapped, connections, self, self._credentials)
+        exchange = _ClientExchange(number, mapped, connections, self, self._credentials)
         exchange.mcp = self._is_mcp(request)
         self._exchanges[number] = exchange
         if not request.has_body:
@@ -418,7 +420,7 @@ class HttpClientChannel(HttpEnd[_Exchange]):
         self._opened.append(exchange.receive)
         self._changed.unpark()
 
-    def _pass_on(self, exchange: _Exchange, frame: Frame) -> None:
+    def _pass_on(self, exchange: _ClientExchange, frame: Frame) -> None:
         match frame.fact:
             case ExchangeEnd(how):
                 exchange.abort(how)
@@ -447,7 +449,7 @@ class HttpClientChannel(HttpEnd[_Exchange]):
 
 
 def _with_fields(request: HttpRequest, fields: Headers) -> HttpRequest:
-    """The request with these fields in the place of its own of the same names."""
+    """Return the request with these fields in the place of its own of the same names."""
     names = {name.lower() for name, _ in fields}
     kept = [field for field in request.headers if field[0].lower() not in names]
     return HttpRequest(request.method, request.target, [*kept, *fields])
@@ -466,8 +468,8 @@ def _without_challenge(head: HttpResponse) -> HttpResponse:
 
 
 def _relative(frames: list[Frame]) -> list[Frame]:
-    """An `endpoint` event (HTTP+SSE) that names a host leads clients past us: only path and query
-    are kept of it.
+    """Return an `endpoint` event (HTTP+SSE) that names a host leads clients past us: only path and
+    query are kept of it.
     """
     for place, frame in enumerate(frames[1:], 1):
         before = frames[place - 1].fact

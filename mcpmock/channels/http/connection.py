@@ -70,14 +70,14 @@ class ServerExchange:
         self._deliver: Deliver | None = None
 
     def open(self, leave: Callable[[int], object], deliver: Deliver | None) -> None:
-        """It belongs to a conversation now. `leave` is called with its number when it is over;
+        """Open it for a conversation. `leave` is called with its number when it is over;
         `deliver` takes what the client says, else it is received from `inbox`.
         """
         self.opened = True
         self._leave, self._deliver = leave, deliver
 
     def is_unread(self) -> bool:
-        """Whether the client has not read all of the answer so far."""
+        """Return whether the client has not read all of the answer so far."""
         return self.out.held > 0 or self._connection.wire.unread() > 0
 
     def hear(self, frames: Sequence[Frame]) -> None:
@@ -88,7 +88,7 @@ class ServerExchange:
             self._deliver(frames)
 
     def send(self, frames: Sequence[Frame]) -> None:
-        """Frames of the answer; what comes behind its end goes nowhere."""
+        """Send frames of the answer; what comes after its end goes nowhere."""
         if not self.answer.ended:
             self._write(frames)
 
@@ -104,7 +104,9 @@ class ServerExchange:
                 self._connection.written()
 
     def give_up(self) -> None:
-        """There will be no more of an answer: 503 where it has not begun, else it is cut off."""
+        """End an answer of which no more will come: 503 where it has not begun, else it is cut
+        off.
+        """
         if self.answer.begun:
             self.send([Frame(S2C, fact=ExchangeEnd("closed"), exchange=self.number)])
         else:
@@ -145,7 +147,9 @@ class ListenerContext:
     """The connections of open exchanges."""
 
     def page_origin(self, head: HttpRequest) -> str | None:
-        """The origin of the page that may read our answer; None where a real server says which."""
+        """Return the origin of the page that may read our answer; None where a real server says
+        which.
+        """
         return None if self.watch is not None else self.access.page_origin(head)
 
     def too_long(self, size: int) -> HttpRefusal | None:
@@ -201,7 +205,7 @@ class Connection:
             await trio.aclose_forcefully(self._stream)
 
     def paired(self, connect: Connect) -> PairedConnection:
-        """The connection to the server that belongs to this one."""
+        """Return the connection to the server that belongs to this one."""
         if self._pair is None:
             watch = self.context.watch
             assert watch is not None
@@ -223,7 +227,7 @@ class Connection:
         self._scope.cancel()
 
     def close(self) -> None:
-        """Ends `run` at once."""
+        """End `run` at once."""
         self._scope.cancel()
 
     async def _write(self) -> None:
@@ -232,7 +236,9 @@ class Connection:
         self._scope.cancel()
 
     def written(self) -> None:
-        """All that was handed over is with the client: behind the end, the next may come."""
+        """Note that all that was handed over is with the client: after the end, the next may
+        come.
+        """
         exchange = self._exchange
         if exchange is None or exchange.answer.ended is None:
             return
@@ -253,7 +259,9 @@ class Connection:
         return _NEVER if self._pair is not None and self._pair.idle else IDLE_TIMEOUT_S
 
     def _leave(self) -> None:
-        """The client is gone: its exchange gets an `ExchangeEnd`, and nothing is sent behind it."""
+        """End the exchange of a client that is gone with an `ExchangeEnd`; nothing is sent after
+        it.
+        """
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             gone = ExchangeEnd(self._gone)
@@ -280,7 +288,7 @@ class Connection:
             self._until = _NEVER
 
     async def _watch(self) -> None:
-        """Ends reads whose deadline has come. It looks every HEAD_TIMEOUT_S: no deadline that is
+        """End reads whose deadline has come. It looks every HEAD_TIMEOUT_S: no deadline that is
         set meanwhile comes sooner, so none has to be announced.
         """
         while True:
@@ -317,7 +325,7 @@ class Connection:
                 pass
 
     async def _head(self) -> int:
-        """Reads up to the end of the next request's head, and gives its length; 0 if there is
+        """Read up to the end of the next request's head, and gives its length; 0 if there is
         none.
         """
         waits = self._used and not self._input
@@ -347,7 +355,9 @@ class Connection:
         return length
 
     async def _serve(self, length: int) -> bool:
-        """One request, whose head is that long, and its answer; whether another may follow."""
+        """Return one request, whose head is that long, and its answer; whether another may
+        follow.
+        """
         head = bytes(self._input[:length])
         del self._input[:length]
         asked = read_head(head)
@@ -375,7 +385,7 @@ class Connection:
         return await self._take(exchange, source, body) and await self._attend(exchange)
 
     async def _answer_preflight(self, asked: RequestHead) -> bool:
-        """Whether another request may follow."""
+        """Return whether another request may follow."""
         answer = ResponseWriter(self._method, closing=asked.closing, cors=self.cors)
         await self._stream.send_all(answer.write(preflight_reply(asked.request)))
         if asked.closing:
@@ -383,8 +393,8 @@ class Connection:
         return not asked.closing
 
     async def _take(self, exchange: ServerExchange, source: RequestBody, body: BodyReader) -> bool:
-        """The request, handed over whole, or piece by piece where it is long; False if the client
-        leaves before all of it is there.
+        """Return the request, handed over whole, or piece by piece where it is long; False if the
+        client leaves before all of it is there.
         """
         frames = [Frame(C2S, fact=exchange.request, exchange=exchange.number)]
         size = 0
@@ -410,7 +420,7 @@ class Connection:
                 return exchange.answer.ended is not None
 
     async def _more(self, exchange: ServerExchange) -> bool:
-        """Reads on in a body; False if the client has left, or has its answer already."""
+        """Read on in a body; False if the client has left, or has its answer already."""
         if exchange.waits:
             exchange.waits = False
             await self._stream.send_all(b"HTTP/1.1 100 Continue\r\n\r\n")
@@ -455,7 +465,9 @@ class Connection:
         return True
 
     def _ends_input(self, exchange: ServerExchange) -> bool:
-        """Whether the client has ended its input and reads on; the server sees the end then."""
+        """Return whether the client has ended its input and reads on; the server sees the end
+        then.
+        """
         if self._exchange is not exchange or self.context.watch is None:
             return False
         if self._gone == "reset" or not self.wire.is_peer_open():

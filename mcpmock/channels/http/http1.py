@@ -48,7 +48,7 @@ _ALL = h11.EndOfMessage()
 
 
 def head_bytes(start: str, headers: Headers) -> bytes:
-    """A head as it goes over the wire. Raises ValueError where it would be read as something
+    """Return a head as it goes over the wire. Raises ValueError where it would be read as something
     else.
     """
     lines = [start, *[f"{name}: {value}" for name, value in headers]]
@@ -109,7 +109,7 @@ class RequestBody:
         self._chunks = Chunks() if head.chunked else None
 
     def take(self) -> bytes:
-        """All there is of it by now. Raises ValueError where chunks are none."""
+        """Return all there is of it by now. Raises ValueError where chunks are none."""
         if self._chunks is None:
             data = bytes(self.behind[: self._left])
             del self.behind[: self._left]
@@ -167,7 +167,9 @@ class ResponseReader:
             self.done = not self._left
 
     def _plain(self, head: re.Match[bytes]) -> HttpResponse | None:
-        """The response, and in which way its body comes, if that is one of the two usual ones."""
+        """Return the response, and in which way its body comes, if that is one of the two usual
+        ones.
+        """
         status, reason, lines = head.groups()
         parted = [line.partition(":") for line in lines.decode("latin-1").split("\r\n")[:-1]]
         headers = [(name, value.strip(" \t")) for name, _, value in parted]
@@ -214,12 +216,12 @@ class ResponseReader:
 
 @lru_cache(maxsize=16)
 def _asked(method: str) -> h11.Request:
-    """All that h11 has to know of a request to read the answer."""
+    """Return all that h11 has to know of a request to read the answer."""
     return h11.Request(method=method, target="/", headers=[("Host", "upstream")])
 
 
 def _closes(headers: Headers) -> bool:
-    """Whether the sender says that this is the last on its connection."""
+    """Return whether the sender says that this is the last on its connection."""
     options = ",".join([value for name, value in headers if name.lower() == "connection"])
     return "close" in [option.strip() for option in options.lower().split(",")]
 
@@ -243,7 +245,7 @@ class RequestWriter:
         self._left = 0
 
     def write(self, data: bytes, *, last: bool) -> bytes:
-        """The bytes of the next piece, behind those of the head if it is the first. Raises
+        """Return the bytes of the next piece, behind those of the head if it is the first. Raises
         ValueError where the request cannot be sent.
         """
         head = b"" if self._begun else self._begin(len(data), whole=last)
@@ -293,7 +295,7 @@ class ResponseWriter:
         self._left: int | None = None
 
     def write(self, frames: Sequence[Frame]) -> bytes:
-        """The bytes of these frames. Raises ValueError where they cannot be sent."""
+        """Return the bytes of these frames. Raises ValueError where they cannot be sent."""
         frames = self._up_to_the_end(frames)
         if self.ended == "closed":
             for place, frame in enumerate(frames):
@@ -330,7 +332,7 @@ class ResponseWriter:
         return frames
 
     def _begin(self, response: HttpResponse, size: int) -> bytes:
-        """The head; `size` bytes of the body are there, and all of them if it has ended."""
+        """Return the head; `size` bytes of the body are there, and all of them if it has ended."""
         headers = with_cors(end_to_end(response.headers), self._cors)
         whole = self.ended == "eof"
         self._mute = self._method == "HEAD" or response.status in _BODILESS

@@ -12,7 +12,7 @@ from mcpmock.protocol.messages import HttpRequest
 
 
 async def read_request(stream: trio.SocketStream, connection: h11.Connection) -> HttpRequest | None:
-    """The head of the one request; None if it is not HTTP."""
+    """Return the head of the one request; None if it is not HTTP."""
     while True:
         try:
             event = connection.next_event()
@@ -28,7 +28,7 @@ async def read_request(stream: trio.SocketStream, connection: h11.Connection) ->
 
 
 def page_headers(content_type: str) -> list[tuple[str, str]]:
-    """Nothing is kept, guessed or told to others."""
+    """Return the headers of a page: nothing is kept, guessed or told to others."""
     return [
         ("Content-Type", content_type),
         ("Cache-Control", "no-store"),
@@ -41,7 +41,7 @@ def page_headers(content_type: str) -> list[tuple[str, str]]:
 async def send_page(
     stream: trio.SocketStream, connection: h11.Connection, status: int, kind: str, body: bytes
 ) -> None:
-    """A whole answer; `kind` is its content type."""
+    """Send a whole answer; `kind` is its content type."""
     headers = [*page_headers(kind), ("Content-Length", str(len(body)))]
     parts = (h11.Response(status_code=status, headers=headers), h11.Data(data=body))
     data = b"".join(connection.send(part) or b"" for part in (*parts, h11.EndOfMessage()))

@@ -22,13 +22,13 @@ class ClientConnection(Protocol):
     """The connection of a client, as far as its pair acts on it."""
 
     def close_behind(self, exchange: int) -> None:
-        """The server closes its connection behind this exchange: so does the client's."""
+        """Close the client's connection after this exchange, as the server does its own."""
 
     def close_idle(self, how: str) -> None:
-        """The server has closed its connection while nothing was asked."""
+        """Close the connection that the server has closed while nothing was asked."""
 
     def leave(self) -> None:
-        """The client has ended its input, and the server does not answer any more: it is gone."""
+        """Leave a client that has ended its input, and that the server does not answer any more."""
 
 
 class IdleWatch:
@@ -60,7 +60,7 @@ class IdleWatch:
             wire.interrupt()
 
     async def run(self) -> None:
-        """Looks at each connection that something has come from."""
+        """Look at each connection that something has come from."""
         try:
             async with trio.open_nursery() as self._nursery:
                 if self._epoll is None:
@@ -103,18 +103,18 @@ class PairedConnection:
         return self._idle is not None
 
     def take(self) -> Wire | None:
-        """The connection, where it is open and unused."""
+        """Return the connection, where it is open and unused."""
         wire, self._idle = self._idle, None
         if wire is not None:
             self._watch.remove(wire)
         return wire
 
     async def open(self) -> Wire:
-        """A new connection."""
+        """Return a new connection."""
         return Wire(await self._connect())
 
     def give_back(self, wire: Wire) -> None:
-        """It is idle now."""
+        """Give back what is idle now."""
         if self._closed or self._idle is not None:
             wire.close()
         else:
@@ -122,16 +122,16 @@ class PairedConnection:
             self._watch.add(wire, self)
 
     def discard(self, wire: Wire) -> None:
-        """Closes it at once."""
+        """Close it at once."""
         wire.close()
 
     def end_input(self) -> None:
-        """The client has ended its input: the server sees that behind the request."""
+        """End the input, as the client has: the server sees that after the request."""
         self.input_ended = True
         self.on_input_end()
 
     def close(self, how: str) -> None:
-        """The client's connection is closed, or `reset`."""
+        """Close the client's connection, or reset it."""
         self._closed = True
         if (wire := self.take()) is not None:
             if how == "reset":
@@ -139,7 +139,7 @@ class PairedConnection:
             wire.close()
 
     async def look(self) -> None:
-        """Passes on that the server closes its idle connection."""
+        """Pass on that the server closes its idle connection."""
         wire, how = self._idle, "closed"
         if wire is None:
             return

@@ -76,8 +76,8 @@ class HttpServerChannel(HttpEnd[ServerExchange]):
         self._session_changed = trio.lowlevel.ParkingLot()
 
     def send_nowait(self, frames: Sequence[Frame]) -> None:
-        """Never raises: a client that is gone is not the end of a conversation. HTTP has no way for
-        a server's standard error, so that goes to ours.
+        """Send, and never raise: a client that is gone is not the end of a conversation. HTTP has
+        no way for a server's standard error, so that goes to ours.
         """
         self._named |= self._router.learn(self.conversation, frames)
         batches: dict[int | None, list[Frame]] = {}
@@ -93,8 +93,9 @@ class HttpServerChannel(HttpEnd[ServerExchange]):
                 self._stderr.put(b"".join(logged))
 
     async def drained(self) -> None:
-        """Over HTTP+SSE all of a session comes on one stream. Over Streamable HTTP what is read
-        together on one connection belongs together, and clients must not wait for each other.
+        """Return when all was read: over HTTP+SSE all of a session comes on one stream. Over
+        Streamable HTTP what is read together on one connection belongs together, and clients must
+        not wait for each other.
         """
         # The TypeScript SDKs lose progress that they read in one go with the answer behind it, and
         # what they have read they handle some ticks later.
@@ -109,7 +110,7 @@ class HttpServerChannel(HttpEnd[ServerExchange]):
         self._hang_up(self.conversation)
 
     async def aclose(self) -> None:
-        """Ends what is open, and with that the connections that carry it."""
+        """End what is open, and with that the connections that carry it."""
         self._closed = True
         self._closing(self)
         self._changed.unpark_all()
@@ -118,7 +119,7 @@ class HttpServerChannel(HttpEnd[ServerExchange]):
         await trio.lowlevel.checkpoint()
 
     def open(self, exchange: ServerExchange) -> None:
-        """Takes up an exchange: what is whole is delivered, another is the next that
+        """Take up an exchange: what is whole is delivered, another is the next that
         `accept` gives.
         """
         self._exchanges[exchange.number] = exchange
@@ -130,7 +131,7 @@ class HttpServerChannel(HttpEnd[ServerExchange]):
             self._changed.unpark()
 
     async def ended(self) -> None:
-        """Returns when the session is over: deleted, without its event stream, or without any
+        """Return when the session is over: deleted, without its event stream, or without any
         exchange for the session timeout. No exchange is taken from then on.
         """
         while True:
@@ -197,11 +198,11 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         return [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
 
     def connection_of(self, exchange: int) -> Connection | None:
-        """The connection that carries an exchange; None once it is over."""
+        """Return the connection that carries an exchange; None once it is over."""
         return self._desk.carriers.get(exchange)
 
     async def run(self) -> None:
-        """Serves all clients, until it is closed."""
+        """Serve all clients, until it is closed."""
         async with trio.open_nursery() as nursery:
             if self._stderr is not None:
                 nursery.start_soon(self._stderr.run)
@@ -211,7 +212,7 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
                 nursery.start_soon(self._listen, listener, nursery)
 
     async def serve(self, stream: trio.abc.Stream) -> None:
-        """One connection, until it closes. Nothing that goes wrong in it gets out."""
+        """Serve one connection, until it closes. Nothing that goes wrong in it gets out."""
         connection = Connection(stream, self._desk)
         self._connections.add(connection)
         try:
@@ -225,7 +226,7 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
             self._connections.discard(connection)
 
     async def accept(self) -> HttpServerChannel:
-        """The next conversation."""
+        """Return the next conversation."""
         await trio.lowlevel.checkpoint_if_cancelled()
         while not self._new:
             if self._closed:
@@ -234,7 +235,7 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         return self._new.popleft()
 
     async def aclose(self) -> None:
-        """Ends everything at once: sockets, connections, conversations."""
+        """End everything at once: sockets, connections, conversations."""
         self._closed = True
         self._changed.unpark_all()
         for connection in list(self._connections):
@@ -285,8 +286,8 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         return None
 
     def _is_new(self, number: int) -> bool:
-        """Whether a conversation that is not open begins; else it has ended. Sessions are numbered
-        in the order in which they open; what belongs to none can always begin anew.
+        """Return whether a conversation that is not open begins; else it has ended. Sessions are
+        numbered in the order in which they open; what belongs to none can always begin anew.
         """
         if number == NO_SESSION:
             return True

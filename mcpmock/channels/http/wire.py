@@ -71,23 +71,25 @@ class Wire:
             return None
 
     def interrupt(self) -> None:
-        """Ends a `read_on` that waits. A scope around each would be a twentieth of an exchange."""
+        """End a `read_on` that waits. A scope around each would be a twentieth of an exchange."""
         if self._socket is None:
             self._reading.cancel()
         elif self._socket.fileno() >= 0:  # closed, it has no reader, and trio refuses -1
             trio.lowlevel.notify_closing(self._socket)
 
     def unread(self) -> int:
-        """Bytes that the reader at the other end has not read yet, as far as anybody can tell."""
+        """Return bytes that the reader at the other end has not read yet, as far as anybody can
+        tell.
+        """
         return 0 if self._lowest is None else tcp_peer.unread(self._lowest)
 
     def is_peer_open(self) -> bool:
-        """Whether the other end is known to be open, though it may have ended its output."""
+        """Return whether the other end is known to be open, though it may have ended its output."""
         return self._lowest is not None and tcp_peer.is_open(self._lowest)
 
     def write_now(self, data: bytes) -> int:
-        """How many bytes could be written without waiting. Raises trio.BrokenResourceError if none
-        ever will.
+        """Return how many bytes could be written without waiting. Raises trio.BrokenResourceError
+        if none ever will.
         """
         if self._socket is None:
             return 0
@@ -99,20 +101,22 @@ class Wire:
             raise trio.BrokenResourceError(str(error)) from error
 
     async def write(self, data: memoryview) -> int:
-        """Writes all of it. Raises as `send_all` does."""
+        """Write all of it. Raises as `send_all` does."""
         await self.stream.send_all(data)
         return len(data)
 
     def readable(self) -> bool:
-        """Whether something waits to be read, as far as anybody can tell."""
+        """Return whether something waits to be read, as far as anybody can tell."""
         return self._lowest is not None and self._lowest.is_readable()
 
     def fileno(self) -> int | None:
-        """The descriptor under it, where there is one."""
+        """Return the descriptor under it, where there is one."""
         return None if self._lowest is None else self._lowest.fileno()
 
     def end_output(self) -> bool:
-        """The peer sees the end of what is written; False where only a close can say that (TLS)."""
+        """Return the peer sees the end of what is written; False where only a close can say that
+        (TLS).
+        """
         if self._socket is None:
             return False
         try:
@@ -122,14 +126,14 @@ class Wire:
         return True
 
     def close(self) -> None:
-        """Closes the connection at once."""
+        """Close the connection at once."""
         if self._lowest is not None:
             self._lowest.close()
         else:
             trio.lowlevel.spawn_system_task(trio.aclose_forcefully, self.stream)
 
     def reset_on_close(self) -> None:
-        """The peer will hear of a close as a reset (RST), where there is such a thing."""
+        """Make a later close a reset (RST) for the peer, where there is such a thing."""
         if self._lowest is not None:
             self._lowest.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
 

@@ -54,7 +54,7 @@ class _CancelMemory:
         return bool(self.watched or self.initialize_id or self.cancelled)
 
     def asked_by(self, direction: Direction) -> Sequence[_CallKey]:
-        """The watched calls whose receiver asks what goes this way."""
+        """Return the watched calls whose receiver asks what goes this way."""
         return [key for key in self.watched if key[0] is direction.back]
 
 
@@ -135,7 +135,7 @@ class Cancel(Fault, acts_on=On.REQUEST, usually="server", memory=_CancelMemory):
     def _cancel(
         self, key: _CallKey, matched: MatchedMessage, dice: Dice, question: bytes | None = None
     ) -> Iterable[Act]:
-        """The cancellation, if its time has come."""
+        """Yield the cancellation, if its time has come."""
         memory: _CancelMemory = matched.memory
         watched = memory.watched[key]
         if not self._is_time(watched, matched.on, asked=question is not None):
@@ -163,7 +163,7 @@ class Cancel(Fault, acts_on=On.REQUEST, usually="server", memory=_CancelMemory):
         return not asked and watched.messages == self.i
 
     def goes(self, direction: Direction) -> bool:
-        """Either side may cancel what it has asked."""
+        """Return whether this side may cancel it: either may cancel what it has asked."""
         return True
 
     def _cancellations(self, id_: bytes, question: bytes | None, opening: bytes) -> list[bytes]:

@@ -12,7 +12,7 @@ from attrs.converters import optional
 from mcpmock.faults.chunking import wire_bytes
 from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.match import Subject
-from mcpmock.faults.responses import refusal, uncounted, with_type
+from mcpmock.faults.responses import plain_response, uncounted, with_type
 from mcpmock.faults.segments import On
 from mcpmock.faults.session_state import Effect
 from mcpmock.faults.units import Count, Seconds, Status, to_seconds
@@ -41,7 +41,7 @@ class HttpStatus(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP):
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         seconds = None if self.retry_after is None else str(math.ceil(self.retry_after))
         fields = {} if seconds is None else {"Retry-After": seconds}
-        yield Send(refusal(matched.exchange, self.status, fields, self.body))
+        yield Send(plain_response(matched.exchange, self.status, fields, self.body))
 
 
 @frozen(kw_only=True)
@@ -57,7 +57,7 @@ class SessionExpired(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP
         return subject.method != "initialize"
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        yield Send(refusal(matched.exchange, 404))
+        yield Send(plain_response(matched.exchange, 404))
 
 
 @frozen(kw_only=True)
@@ -70,7 +70,7 @@ class EmptyResponse(Fault, acts_on=On.REQUEST, only="server", transports=HTTP):
     content_type: str = "application/json"
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        yield Send(refusal(matched.exchange, 200, {"Content-Type": self.content_type}))
+        yield Send(plain_response(matched.exchange, 200, {"Content-Type": self.content_type}))
 
 
 @frozen(kw_only=True)
@@ -104,7 +104,7 @@ class _WholeResponse(Fault, only="client", needs_head=True, transports=("streama
     """A fault that changes the head of a response and all that comes behind it."""
 
     def subject(self, subject: Subject) -> Subject:
-        """All that comes on the HTTP exchange of a call that matches."""
+        """Return all that comes on the HTTP exchange of a call that matches."""
         return subject.carried
 
     def continues(self, subject: Subject, on: On, memory: Any) -> bool:
@@ -183,7 +183,7 @@ class Outage(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP):
         elif self.reset:
             yield Send([Frame(S2C, fact=ExchangeEnd("reset"), exchange=matched.exchange)])
         else:
-            yield Send(refusal(matched.exchange, self.status))
+            yield Send(plain_response(matched.exchange, self.status))
 
 
 @frozen(kw_only=True)
@@ -208,4 +208,4 @@ class Quota(Fault, acts_on=On.ASKED, only="server", transports=HTTP):
             yield matched.passed()
             return
         left = math.ceil(began + self.window - matched.now)
-        yield Send(refusal(matched.exchange, 429, {"Retry-After": str(left)}))
+        yield Send(plain_response(matched.exchange, 429, {"Retry-After": str(left)}))

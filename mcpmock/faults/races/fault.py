@@ -44,8 +44,8 @@ class _RaceMemory:
         return bool(self.races or self.early)
 
     def race_of(self, subject: Subject) -> RaceProgress | None:
-        """The race that a message belongs to, by its call; the end of an exchange that resumed
-        another one by that.
+        """Return the race that a message belongs to, by its call; the end of an exchange that
+        resumed another one by that.
         """
         call = subject.call
         if call is not None:
@@ -148,8 +148,8 @@ class CancelRace(
         memory.begin(race)
 
     def _note_early(self, matched: MatchedMessage, memory: _RaceMemory) -> None:
-        """The cancellation of an unknown call: over HTTP it may have overtaken its call, on another
-        connection.
+        """Note the cancellation of an unknown call: over HTTP it may have overtaken its call, on
+        another connection.
         """
         message = matched.subject.message
         params = message.params if isinstance(message, m.Notification) else None
@@ -176,7 +176,7 @@ class CancelRace(
             yield from sent or [Effect(lambda session, _: session.unmute(matched.exchange))]
 
     def _come(self, race: RaceProgress, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        """A message of the call comes from the server, or the end of its exchange."""
+        """Take a message of the call from the server, or the end of its exchange."""
         race.count(matched.on, matched.subject.message)
         if race.cancelled:
             yield from self._after(race, matched.on, matched)
@@ -198,8 +198,8 @@ class CancelRace(
         return Goal(self.cell, self.i, self.j)
 
     def _leave(self, race: RaceProgress, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        """The client left its response. From 2026-07-28 on that cancels the call; what is sent on
-        this exchange from now on is lost, unless the client resumes the stream.
+        """Yield the client left its response. From 2026-07-28 on that cancels the call; what is
+        sent on this exchange from now on is lost, unless the client resumes the stream.
         """
         assert matched.exchange is not None
         race.leave(matched.exchange)
@@ -209,7 +209,7 @@ class CancelRace(
             race.over = True
 
     def _cancel(self, race: RaceProgress, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        """The client cancels: what had crossed is sent, and the server reacts to the rest."""
+        """Yield the client cancels: what had crossed is sent, and the server reacts to the rest."""
         if race.cancelled:
             return
         race.waits()
@@ -267,7 +267,9 @@ class CancelRace(
                 yield from _sends(sent)
 
     def _give_up(self, matched: MatchedMessage, memory: _RaceMemory) -> Iterable[Act]:
-        """The end of the client's input: it will not cancel any more, so what waits is sent."""
+        """Yield the end of the client's input: it will not cancel any more, so what waits is
+        sent.
+        """
         for race in memory.races.values():
             for _, frames in race.take():
                 yield from _sends(frames)

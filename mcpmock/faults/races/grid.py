@@ -58,7 +58,7 @@ class Cell:
 
 
 def cells(k: int) -> Iterator[Cell]:
-    """All cells for k messages, in order."""
+    """Yield all cells for k messages, in order."""
     for i in range(k + 1):
         for j in range(i, k + 1):
             yield Cell(i, j, k)
@@ -73,7 +73,7 @@ class Goal:
     j: int | None = None
 
     def waits(self, given: int, *, answer: bool) -> bool:
-        """Whether the next message has to wait for the cancellation, when the requester has
+        """Return whether the next message has to wait for the cancellation, when the requester has
         received `given`; `answer`: it is the response.
         """
         if self.i is not None:
@@ -89,7 +89,9 @@ class Goal:
                 return False
 
     def crosses(self, emitted: int, *, answer: bool) -> bool:
-        """Whether the next message was under way when the cancel arrived, behind `emitted`."""
+        """Return whether the next message was under way when the cancel arrived, behind
+        `emitted`.
+        """
         if self.j is not None:
             return emitted < self.j
         match self.name:

@@ -43,7 +43,7 @@ class _Ledger:
 def broken(
     frames: Iterable[m.Frame], *, crossed: int = 0, silent: bool = False, works: bool = True
 ) -> list[str]:
-    """The invariants that the frames of a session violate, in words; empty if all hold.
+    """Return the invariants that the frames of a session violate, in words; empty if all hold.
 
     `crossed` messages of a call that were under way may still follow its cancellation, and no more
     than these if its responder has to be `silent`. `works`: a request behind the last cancellation
@@ -117,7 +117,7 @@ def _note_response(ledger: _Ledger, message: m.Response, key: _Key | None) -> It
 
 
 def _list_open_calls(ledger: _Ledger) -> Iterator[str]:
-    """The calls that were neither answered nor cancelled nor closed."""
+    """Yield the calls that were neither answered nor cancelled nor closed."""
     for key in ledger.asked:
         done = ledger.answers[key] or key in ledger.cancelled or key in ledger.ended
         if not (done or ledger.over):

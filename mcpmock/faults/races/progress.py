@@ -72,7 +72,7 @@ class RaceProgress:
         return bool(self._fates)
 
     def carries(self, exchange: int | None) -> bool:
-        """Whether this is the exchange of the call, or one that resumed it."""
+        """Return whether this is the exchange of the call, or one that resumed it."""
         return exchange in self._exchanges
 
     def comes_on(self, exchange: int | None) -> None:
@@ -93,7 +93,7 @@ class RaceProgress:
         self.highest = max(self.highest, amount if isinstance(amount, int | float) else 0)
 
     def more_progress(self) -> bytes | None:
-        """One report more than the server made; None if the call has no progress token."""
+        """Return one report more than the server made; None if the call has no progress token."""
         amount = max(self.highest, self.total) + 1
         return None if self.call.token is None else edit.progress(self.call.token, amount)
 
@@ -110,7 +110,7 @@ class RaceProgress:
         self._note(unit, None)
 
     def waits(self) -> bool:
-        """Whether anything is parked. What was parked for too long was sent, and counts."""
+        """Return whether anything is parked. What was parked for too long was sent, and counts."""
         while self._parked and not self._parked[0][1].frames:
             on, _ = self._parked.pop(0)
             self._count_given(on)
@@ -127,8 +127,8 @@ class RaceProgress:
         return [(on, keep.take()) for on, keep in parked]
 
     def reached(self) -> dict[str, object]:
-        """The cell that was reached, for the receipt; without k until the response has come, on
-        which j may depend as well.
+        """Return the cell that was reached, for the receipt; without k until the response has come,
+        on which j may depend as well.
         """
         k = self.total + (not self.complete)
         cell = Cell(self.given, self.emitted, k)
@@ -143,7 +143,9 @@ class RaceProgress:
         return self._deliverable(fate)
 
     def _deliverable(self, frames: Iterable[m.Frame]) -> list[m.Frame]:
-        """The frames on exchanges that are open; an `ExchangeEnd` among them closes its own."""
+        """Return the frames on exchanges that are open; an `ExchangeEnd` among them closes its
+        own.
+        """
         sent = []
         for frame in frames:
             if frame.exchange in self._gone:
@@ -154,8 +156,8 @@ class RaceProgress:
         return sent
 
     def again(self, unit: Sequence[m.Frame]) -> list[m.Frame] | None:
-        """The frames to send for an event that came before, on the exchange that it comes on now;
-        None for a new one.
+        """Return the frames to send for an event that came before, on the exchange that it comes on
+        now; None for a new one.
         """
         id_, exchange = _event_of(unit), unit[-1].exchange
         if id_ is None or id_ not in self._fates:
@@ -175,7 +177,7 @@ class RaceProgress:
 
 
 def _event_of(unit: Sequence[m.Frame]) -> str | None:
-    """The id of the event that carries a message."""
+    """Return the id of the event that carries a message."""
     ids = [frame.fact.id for frame in unit if isinstance(frame.fact, m.SseMeta)]
     return next((id_ for id_ in ids if id_), None)
 

@@ -123,7 +123,7 @@ class Driver(Stage):
         self._expectations = Expectations(self.script, self.patience)
 
     def begin(self, now: float) -> Iterable[Action]:
-        """Sends nothing yet: the stages behind have not begun."""
+        """Send nothing yet: the stages behind have not begun."""
         self._expectations.note_activity(now)
         self._start_line(now)
         self._alarm = now
@@ -156,7 +156,9 @@ class Driver(Stage):
         return sum(line.frame.fact is None for line in self.script.lines[self._next :])
 
     def unanswered(self) -> list[int]:
-        """The calls that got no answer where one was recorded, and those that were not sent."""
+        """Return the calls that got no answer where one was recorded, and those that were not
+        sent.
+        """
         calls = sum(len(line.calls) for line in self.script.lines)
         return [*self._expectations.unanswered(), *range(len(self._call_events), calls)]
 
@@ -197,7 +199,7 @@ class Driver(Stage):
             self._bind(decode(recorded), decode(result))
 
     def _bind(self, recorded: Any, live: Any) -> None:
-        """Binds the placeholders in a recorded answer to the live values; other differences are
+        """Bind the placeholders in a recorded answer to the live values; other differences are
         ignored.
         """
         stack = [(recorded, live)]
@@ -211,7 +213,7 @@ class Driver(Stage):
                 self._bindings = unify(one, other, self._bindings) or self._bindings
 
     def _reply(self, request: Request, now: float) -> None:
-        """The recorded answer to an equivalent server request."""
+        """Send the recorded answer to an equivalent server request."""
         number = self._server_requests.find(request)
         if number is None:
             self._refuse(request, now)
@@ -233,7 +235,7 @@ class Driver(Stage):
         self._replies.append(_HeldReply(frame, now if full else due, after, max(due, latest)))
 
     def _refuse(self, request: Request, now: float) -> None:
-        """Refuses a server request that was never recorded; a ping gets its answer."""
+        """Refuse a server request that was never recorded; a ping gets its answer."""
         if request.method == "ping":
             answer = empty_result(request.id)
         else:
@@ -250,7 +252,7 @@ class Driver(Stage):
     # What the client sends.
 
     def _go_on(self, now: float) -> Iterable[Action]:
-        """Sends what can be sent, and says when to wake."""
+        """Send what can be sent, and says when to wake."""
         out: list[Frame] = []
         while not self._over:
             frame = self._next_reply(now) or self._next_line(now)
@@ -265,7 +267,7 @@ class Driver(Stage):
         return actions
 
     def _due(self, now: float) -> float | None:
-        """When the next thing is sent at the latest, if the server sends nothing more."""
+        """Return when the next thing is sent at the latest, if the server sends nothing more."""
         times = [held.due if held.after <= self._next else held.latest for held in self._replies]
         if self._next < len(self.script.lines):
             times.append(self._line_due(now))
@@ -312,7 +314,7 @@ class Driver(Stage):
             self._expectations.start_line(self.script.lines[self._next], now)
 
     def _send(self, frame: Frame, now: float, calls: Sequence[int] = ()) -> None:
-        """Takes note of a frame that is sent; `calls` are the requests in it."""
+        """Take note of a frame that is sent; `calls` are the requests in it."""
         self._expectations.note_activity(now, calls)
         numbers = iter(calls)
         for message in parse_items(frame.raw) if frame.fact is None else ():
@@ -332,7 +334,7 @@ class Driver(Stage):
     def _with_live_values(
         self, frame: Frame, learned: Iterable[LearnedValue], about: int | None = None
     ) -> Frame:
-        """A recorded frame with live values in place of the recorded ones."""
+        """Return a recorded frame with live values in place of the recorded ones."""
         found = {one.path: self._learned_values.get((one.call, one.found)) for one in learned}
         raw = frame.raw
         if found:
@@ -349,7 +351,7 @@ class Driver(Stage):
     # What does not come.
 
     def _give_up(self) -> None:
-        """Stops waiting for what the next line still misses."""
+        """Stop waiting for what the next line still misses."""
         waits = self._expectations
         if waits.awaited:
             self.given_up += [self._call_ids[call] for call in sorted(waits.awaited)]
@@ -364,7 +366,7 @@ class Driver(Stage):
             self._skip_to_end()
 
     def _note_server_end(self) -> None:
-        """The server ended: no line can be sent any more, except the end of the input."""
+        """Note that the server ended: no line can be sent any more, except the end of the input."""
         if self._over or self._next == len(self.script.lines):
             return
         if self.left:
@@ -375,7 +377,7 @@ class Driver(Stage):
         self._skip_to_end()
 
     def _skip_to_end(self) -> None:
-        """Skips to the end of the input, which waits for nothing."""
+        """Skip to the end of the input, which waits for nothing."""
         self._replies.clear()
         self._next = len(self.script.lines) - 1
         self._expectations.give_up()

@@ -64,7 +64,7 @@ class Expectations:
         self._kinds = frozenset(events)
 
     def start_line(self, line: ScriptLine, now: float) -> None:
-        """This line is next; what the one before still missed is not waited for again."""
+        """Take this line as the next; what the one before still missed is not waited for again."""
         self.ready_at, self._answered_at = None, now
         self._longest = max(self.patience.event, self.patience.times * line.wait)
         self.awaited = {call for call in line.answers if call in self._open}
@@ -78,12 +78,12 @@ class Expectations:
         self._check(now)
 
     def note_activity(self, now: float, calls: Iterable[int] = ()) -> None:
-        """Either side sent something; `calls` are the calls that were made."""
+        """Note that either side sent something; `calls` are the calls that were made."""
         self._active_at = now
         self._open.update(dict.fromkeys(calls, now))
 
     def answered(self, call: int, now: float) -> float | None:
-        """The answer came. Gives the seconds that it took; None if the call was not open."""
+        """Return the answer came. Gives the seconds that it took; None if the call was not open."""
         sent_at = self._open.pop(call, None)
         if sent_at is None:
             return None
@@ -93,13 +93,13 @@ class Expectations:
         return now - sent_at
 
     def cancelled(self, call: int) -> bool:
-        """The client no longer waits for it: an answer may come and need not. Gives whether it was
-        open.
+        """Return the client no longer waits for it: an answer may come and need not. Gives whether
+        it was open.
         """
         return self._open.pop(call, None) is not None
 
     def forget(self, call: int, now: float) -> None:
-        """No line waits for this answer any more."""
+        """Let no line wait for this answer any more."""
         self.awaited.discard(call)
         self._check(now)
 
@@ -109,7 +109,7 @@ class Expectations:
         return self._active_at + self.patience.event
 
     def note_event(self, event: ExpectedEvent, now: float) -> None:
-        """An event came. Events that no line waits for are not counted: a server may invent any
+        """Note an event. Events that no line waits for are not counted: a server may invent any
         number of names.
         """
         if self.missing[event]:
@@ -119,7 +119,7 @@ class Expectations:
             self._surplus[event] += 1
 
     def until(self) -> float:
-        """When the next line stops waiting."""
+        """Return when the next line stops waiting."""
         while self._latest and self._latest[0][1] not in self.awaited:
             heapq.heappop(self._latest)
         if self._latest:
@@ -130,7 +130,7 @@ class Expectations:
         )
 
     def give_up(self) -> None:
-        """The next line no longer waits, nor does any other for the same."""
+        """Let the next line no longer wait, nor any other for the same."""
         for call in self.awaited:
             self._open.pop(call, None)
         self._given_up += self.awaited
@@ -138,8 +138,8 @@ class Expectations:
         self.missing.clear()
 
     def unanswered(self) -> list[int]:
-        """The calls that were answered in the recording and are not, whether still awaited or
-        given up.
+        """Return the calls that were answered in the recording and are not, whether still awaited
+        or given up.
         """
         still_open = (call for call in self._open if call in self.script.latencies)
         return [*self._given_up, *still_open]

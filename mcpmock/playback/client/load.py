@@ -47,7 +47,9 @@ class LoadCalls:
     """The longest of the latencies, to the microsecond; None without any."""
 
     def percentile(self, share: float) -> int | None:
-        """The latency that this share of the calls does not exceed; None without latencies."""
+        """Return the latency that this share of the calls does not exceed; None without
+        latencies.
+        """
         found = self.latencies.percentile(share)
         return found if self.longest is None or found is None else min(found, self.longest)
 
@@ -85,12 +87,12 @@ class Load:
         return any(calls.longest is not None for calls in self.calls.values())
 
     def fail(self, line: str) -> None:
-        """Takes a line that a driver reports."""
+        """Take a line that a driver reports."""
         if line in self.failures or len(self.failures) < _MAX_FAILURES_NAMED:
             self.failures[line] += 1
 
     def calls_of(self, script: ClientScript) -> tuple[LoadCalls, ...]:
-        """Where each call of a script counts."""
+        """Return where each call of a script counts."""
         items = (item for line in script.lines for item in parse_items(line.frame.raw))
         kinds = (CallKind(item.method, item.tool) for item in items if isinstance(item, Request))
         return tuple(self.calls.setdefault(kind, LoadCalls()) for kind in kinds)
@@ -111,7 +113,7 @@ class LoadSession:
     delay: float = 0.0
 
     def answered(self, call: int, answer: Response, seconds: float) -> None:
-        """An answer came, so long after the call."""
+        """Count an answer that came so long after the call."""
         counted = self.calls[call]
         counted.count += 1
         if answer.failed and call not in self.script.errors:
@@ -122,7 +124,7 @@ class LoadSession:
         counted.longest = max(counted.longest or 0, microseconds)
 
     def finish(self, driver: Driver) -> None:
-        """The session is over."""
+        """End the session."""
         self.load.sessions += 1
         self.load.broken += driver.failed > 0
         for call in driver.cancelled:
@@ -146,7 +148,7 @@ class LatencyLimit:
     tool: str | None = None
 
     def fits(self, kind: CallKind) -> bool:
-        """Whether the limit is one for this kind of call."""
+        """Return whether the limit is one for this kind of call."""
         if self.tool is not None and not (kind.tool and fnmatchcase(kind.tool, self.tool)):
             return False
         return fnmatchcase(kind.method, self.method)
@@ -160,7 +162,9 @@ class LoadLimits:
     errors: float = 0.0
 
     def exceeded(self, load: Load) -> list[tuple[CallKind, int, LatencyLimit]]:
-        """The kinds of calls that were too slow, with their 99th percentile in microseconds."""
+        """Return the kinds of calls that were too slow, with their 99th percentile in
+        microseconds.
+        """
         return [
             (kind, p99, limit)
             for kind, calls in load.calls.items()
@@ -170,5 +174,5 @@ class LoadLimits:
         ]
 
     def too_many_errors(self, load: Load) -> bool:
-        """Whether too many of the calls failed."""
+        """Return whether too many of the calls failed."""
         return load.errors > self.errors * load.count

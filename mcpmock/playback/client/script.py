@@ -119,8 +119,8 @@ class ServerRequests:
             self._last[one.method] = number
 
     def find(self, request: Request) -> int | None:
-        """The number of the recorded request for a live one: the next equal one, else the next of
-        the same method, else the last of the same method again.
+        """Return the number of the recorded request for a live one: the next equal one, else the
+        next of the same method, else the last of the same method again.
         """
         key = request.method, canonical(significant(request.params))
         found = self._first_unused(self._by_key.get(key))
@@ -160,7 +160,7 @@ class ClientScript:
 
 
 def script_of(episode: Episode) -> ClientScript:
-    """The client's part of an episode of bare messages."""
+    """Return the client's part of an episode of bare messages."""
     builder = _ScriptBuilder()
     streams = 0
     for event in episode.events:
@@ -239,7 +239,9 @@ class _ScriptBuilder:
         self._t = self._line_t = t
 
     def _gap(self, t: int) -> float:
-        """The pause before a line. The first line has none: the take may have begun earlier."""
+        """Return the pause before a line. The first line has none: the take may have begun
+        earlier.
+        """
         return 0.0 if self._t is None else _seconds(self._t, t)
 
     def server(self, frame: Frame, t: int) -> None:
@@ -256,7 +258,7 @@ class _ScriptBuilder:
                 self._new_events.append(event)
 
     def _answer(self, note: Attribution, message: Response, t: int) -> None:
-        """Only the first of two answers counts; one that crossed a cancel is not required again."""
+        """Count only the first of two answers; one that crossed a cancel is not required again."""
         assert note.call is not None
         call = note.call.index
         if call in self.latencies:
@@ -306,8 +308,8 @@ class _ScriptBuilder:
 
 
 def unbound_placeholders(script: ClientScript) -> Iterator[tuple[str, int]]:
-    """The placeholders that no recorded answer before them holds, so that no live answer gives them
-    a value, each with the number of the event that sends it.
+    """Yield the placeholders that no recorded answer before them holds, so that no live answer
+    gives them a value, each with the number of the event that sends it.
     """
     known: set[bytes] = set()
     replies = [one.reply for one in script.server_requests if one.reply is not None]
@@ -321,7 +323,7 @@ def unbound_placeholders(script: ClientScript) -> Iterator[tuple[str, int]]:
 
 
 def expected_event(message: Message, note: Attribution) -> ExpectedEvent | None:
-    """The expected event that a server message is; None for the answer to an open call."""
+    """Return the expected event that a server message is; None for the answer to an open call."""
     number = None if note.call is None else note.call.index
     match message:
         case Notification(method=method) if method == PROGRESS:
@@ -337,7 +339,7 @@ def expected_event(message: Message, note: Attribution) -> ExpectedEvent | None:
 
 
 def find_values(raw: bytes, names: Collection[str]) -> Iterator[tuple[ValuePath, Span]]:
-    """The paths and spans of the scalars with these names in a message."""
+    """Yield the paths and spans of the scalars with these names in a message."""
     if not any(name.encode() in raw for name in names):
         return  # far quicker, and the usual case
     for path, span in walk(raw):
@@ -346,12 +348,12 @@ def find_values(raw: bytes, names: Collection[str]) -> Iterator[tuple[ValuePath,
 
 
 def _split_items(raw: bytes) -> list[tuple[Message, bytes]]:
-    """The members of a batch with their bytes; any other message alone."""
+    """Return the members of a batch with their bytes; any other message alone."""
     spans = elements(raw)
     raws = [raw] if spans is None else [raw[slice(*span)] for span in spans]
     return list(zip(parse_items(raw), raws, strict=True))
 
 
 def _seconds(earlier: int, later: int) -> float:
-    """The seconds between two events; none where a recording has them in the wrong order."""
+    """Return the seconds between two events; none where a recording has them in the wrong order."""
     return max(later - earlier, 0) / 1_000_000

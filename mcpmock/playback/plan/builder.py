@@ -61,8 +61,8 @@ _EXCHANGE_FACTS = (HttpResponse, HttpBody, SseMeta, ExchangeEnd)
 
 
 def build_plan(episode: Episode, *, strict: bool = False) -> ReplayPlan:
-    """The plan of an episode. With `strict` every message waits for everything that the client did
-    before it.
+    """Return the plan of an episode. With `strict` every message waits for everything that the
+    client did before it.
     """
     headed = any(event.http is not UNSET for event in episode.events)
     builder = PlanBuilder(strict=strict, headed=headed)
@@ -89,7 +89,9 @@ class _Times:
     """When the latest message of each chain was sent."""
 
     def gap(self, causes: Iterable[int], chain: int | None, t: int) -> float:
-        """The seconds between the last thing that a message sent at `t` waited for and itself."""
+        """Return the seconds between the last thing that a message sent at `t` waited for and
+        itself.
+        """
         before = self.of_chain.get(chain, 0)
         for cause in causes:
             before = max(before, self.of_event.get(cause, 0))
@@ -139,8 +141,8 @@ class RecordedExchange:
     def missing_end(
         self, answered: Set[int], times: Mapping[int | None, int]
     ) -> list[PlannedMessage]:
-        """The end of a response that was complete but whose end was not recorded: the client left
-        first, or the recorder was stopped. `times` has the time of the latest message of each
+        """Return the end of a response that was complete but whose end was not recorded: the client
+        left first, or the recorder was stopped. `times` has the time of the latest message of each
         chain.
         """
         # The Python SDK 2.3 disconnects right after it has read the response.
@@ -204,8 +206,8 @@ class PlanBuilder:
             self.server_step(step)
 
     def remembers(self, number: int) -> bool:
-        """Whether a later message can belong to this call: it names the call, or a request that the
-        server sent for it.
+        """Return whether a later message can belong to this call: it names the call, or a request
+        that the server sent for it.
         """
         calls = (self.calls[number].call, *self._asked_within.get(number, ()))
         return any(
@@ -330,7 +332,7 @@ class PlanBuilder:
     def _notification_overlaps(
         self, step: EpisodeStep, causes: set[int], *, owned: bool
     ) -> Overlaps:
-        """The cause of an earlier notification of the same method that belongs to no call: a
+        """Return the cause of an earlier notification of the same method that belongs to no call: a
         notification of a call gives it time.
         """
         # Log lines of one long call look so while other calls begin and end: they name no call.
@@ -345,8 +347,8 @@ class PlanBuilder:
         return NO_OVERLAPS if event <= min(causes, default=event) else Overlaps([], others=(event,))
 
     def _exchange_of(self, frame: Frame) -> RecordedExchange | None:
-        """The exchange that carries a server frame. Without the recorded request it cannot be
-        played.
+        """Return the exchange that carries a server frame. Without the recorded request it cannot
+        be played.
         """
         number = frame.exchange
         if number is None:
@@ -357,7 +359,7 @@ class PlanBuilder:
         return existing
 
     def _exchange_dependencies(self, exchange: RecordedExchange | None) -> _Dependencies:
-        """A fact of an exchange belongs to the calls that were posted on it."""
+        """Let a fact of an exchange depend on the calls that were posted on it."""
         dependencies = _Dependencies()
         for call in () if exchange is None else exchange.calls:
             dependencies.calls[call] = None
@@ -388,7 +390,7 @@ class PlanBuilder:
     def _note_planned(
         self, exchange: RecordedExchange, planned: PlannedMessage, step: EpisodeStep
     ) -> None:
-        """Notes on the exchange what later messages of it depend on."""
+        """Note on the exchange what later messages of it depend on."""
         place = len(self.messages) - 1
         fact = planned.frame.fact
         if isinstance(fact, HttpResponse):
@@ -418,9 +420,9 @@ class PlanBuilder:
     def _note_end(
         self, exchange: RecordedExchange, planned: PlannedMessage, step: EpisodeStep
     ) -> None:
-        """The end of a stream without an open call is the consequence of the latest client event.
-        The end of a stream with an open call may be one too, or the stream is resumed: later events
-        decide (`_late_ends`).
+        """Note the end of a stream; one without an open call is the consequence of the latest
+        client event. The end of a stream with an open call may be one too, or the stream is
+        resumed: later events decide (`_late_ends`).
         """
         # Servers keep the stream of a GET, and the TypeScript server also that of a cancelled call,
         # until the session ends.
@@ -459,7 +461,7 @@ class PlanBuilder:
         return note
 
     def _reply(self, call: PendingCall, index: int) -> None:
-        """Notes that the client answered a request of the server."""
+        """Note that the client answered a request of the server."""
         self.replies.setdefault(call.request.id, []).append(index)
         if call.within is not None:
             self._later_causes.setdefault(call.within.index, set()).add(index)
@@ -468,20 +470,22 @@ class PlanBuilder:
 def _owner(
     note: Attribution, message: Content, step: EpisodeStep, correlation: Correlation
 ) -> int | None:
-    """The number of the client's call that a server message was sent for."""
+    """Return the number of the client's call that a server message was sent for."""
     guess = isinstance(message, (Request, Notification, Opaque, Stderr))
     call = correlation.related(message, note, step.frame.exchange, guess=guess)
     return None if call is None else call.index
 
 
 def delayed(end: PlannedMessage, cause: int, t: int) -> PlannedMessage:
-    """The end of a stream that follows another client event (`cause`) after `t` microseconds."""
+    """Return the end of a stream that follows another client event (`cause`) after `t`
+    microseconds.
+    """
     gap = min(end.gap, max(t, 0) / 1_000_000)
     return replace(end, causes=end.causes | {cause}, gap=gap)
 
 
 def _ends_all(frame: Frame, exchange: RecordedExchange | None) -> bool:
-    """Whether the server ends the whole session with this."""
+    """Return whether the server ends the whole session with this."""
     # A server that crashes in a call must crash in it too where the live client skipped an earlier
     # call: so this end waits for overlapping requests for a limited time, and for nothing else.
     if isinstance(frame.fact, ExchangeEnd):
@@ -490,12 +494,14 @@ def _ends_all(frame: Frame, exchange: RecordedExchange | None) -> bool:
 
 
 def _is_alone(step: EpisodeStep) -> bool:
-    """Whether the step is on an exchange without a session: other exchanges do not affect it."""
+    """Return whether the step is on an exchange without a session: other exchanges do not affect
+    it.
+    """
     return step.event.s == NO_SESSION and step.event.x is not None
 
 
 def _without_exchange(frame: Frame) -> Frame:
-    """The frame for plans without HTTP heads."""
+    """Return the frame for plans without HTTP heads."""
     return Frame(frame.direction, frame.raw, frame.eol, frame.fact)
 
 
@@ -511,7 +517,7 @@ def _chain(calls: tuple[int, ...], exchange: RecordedExchange | None) -> int | N
 
 
 def _messages(frame: Frame) -> Sequence[Content]:
-    """The messages in a frame: the members of a batch, else the frame itself."""
+    """Return the messages in a frame: the members of a batch, else the frame itself."""
     content = frame.content
     return parse_items(frame.raw) if isinstance(content, Batch) else (content,)
 
@@ -519,8 +525,8 @@ def _messages(frame: Frame) -> Sequence[Content]:
 def _live_values(
     message: Content, note: Attribution, call: int, request: Request, item: int | None
 ) -> list[LiveValue]:
-    """Where a server message names a client request, by the protocol's own paths; never by text
-    search. An answer whose id the server made up keeps it.
+    """Return where a server message names a client request, by the protocol's own paths; never by
+    text search. An answer whose id the server made up keeps it.
     """
     if isinstance(message, Response):
         if message.id is None or not same_id(request.id, message.id):

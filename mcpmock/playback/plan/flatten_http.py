@@ -27,7 +27,7 @@ _event = msgspec.json.Decoder(Event)
 
 
 def bare(cassette: Cassette, *, one_session: bool) -> Cassette:
-    """The cassette with each HTTP take as if it had been recorded over stdio.
+    """Return the cassette with each HTTP take as if it had been recorded over stdio.
 
     `one_session`: the live client has a single session, so exchanges without a session become part
     of each session of their take.
@@ -37,7 +37,7 @@ def bare(cassette: Cassette, *, one_session: bool) -> Cassette:
 
 
 def bare_take(take: Take, *, one_session: bool, keep_streams: bool = False) -> Take:
-    """One take of `bare`. `keep_streams`: the head of each GET that opens a stream stays."""
+    """Return one take of `bare`. `keep_streams`: the head of each GET that opens a stream stays."""
     if all(event.x is None for event in take.events):
         return take
     streams = take.transport != SSE
@@ -52,8 +52,8 @@ def bare_take(take: Take, *, one_session: bool, keep_streams: bool = False) -> T
 def _flatten_exchanges(
     events: Sequence[Event], *, streams: bool, keep_streams: bool
 ) -> Iterator[Event]:
-    """The messages in all exchanges, and standard error, which belongs to none. `streams`: answers
-    come on the exchange of their request.
+    """Yield the messages in all exchanges, and standard error, which belongs to none. `streams`:
+    answers come on the exchange of their request.
     """
     answers = {
         event.x: ReplyFlattener(event.payload)
@@ -76,7 +76,7 @@ def _flatten_exchanges(
 
 
 def _opens_stream(frame: Frame) -> bool:
-    """Whether this head asks for the standalone stream, and resumes none."""
+    """Return whether this head asks for the standalone stream, and resumes none."""
     head = frame.fact
     return (
         isinstance(head, HttpRequest)
@@ -87,7 +87,9 @@ def _opens_stream(frame: Frame) -> bool:
 
 
 def _read_client_messages(frame: Frame, flattener: ReplyFlattener | None) -> list[bytes]:
-    """The messages in a client frame, and the cancels that the end of an exchange stands for."""
+    """Return the messages in a client frame, and the cancels that the end of an exchange stands
+    for.
+    """
     if frame.fact is None:
         raw = flatten(frame.raw)
         return [raw] if raw.strip() else []
@@ -98,14 +100,16 @@ def _read_client_messages(frame: Frame, flattener: ReplyFlattener | None) -> lis
 
 
 def _bare_event(event: Event, frame: Frame, raw: bytes) -> Event:
-    """A message in the place of an event."""
+    """Return a message in the place of an event."""
     message = Frame(frame.direction, raw, exchange=event.x)
     line = event_line(event.n, event.t, message, session=event.s, redacted=event.redacted)
     return _event.decode(line)
 
 
 def _join_sessions(events: Sequence[Event]) -> Iterator[Event]:
-    """Events without a session, repeated for each session; unchanged where there is no session."""
+    """Return events without a session, repeated for each session; unchanged where there is no
+    session.
+    """
     sessions = sorted({event.s for event in events} - {NO_SESSION})
     for event in events:
         if event.s != NO_SESSION or not sessions:

@@ -21,8 +21,8 @@ from .steps import EpisodeStep, bare_steps
 
 
 def begin_plan(episode: Episode, *, strict: bool = False) -> ReplayPlan:
-    """The plan of an episode, made as it is needed. Of exchanges it is made at once: what comes
-    later changes what was planned.
+    """Return the plan of an episode, made as it is needed. Of exchanges it is made at once: what
+    comes later changes what was planned.
     """
     if any(event.x is not None or event.http is not UNSET for event in episode.events):
         return build_plan(episode, strict=strict)
@@ -62,8 +62,8 @@ class _Rest(PlanRest):
         return self._place >= place
 
     def is_settled(self, event: int) -> bool:
-        """Whether the client has sent another message since, and no later message can belong to a
-        call of this one: a correlation remembers a bounded number of them.
+        """Return whether the client has sent another message since, and no later message can belong
+        to a call of this one: a correlation remembers a bounded number of them.
         """
         sequence = self.builder.sequence
         if not sequence or event >= sequence[-1].index:

@@ -33,7 +33,7 @@ class Overlaps(msgspec.Struct, frozen=True, eq=False, gc=False):
         yield from self.others
 
     def with_other(self, event: int) -> Overlaps:
-        """These and one more client event."""
+        """Return these and one more client event."""
         return Overlaps(self.requests, self.start, self.stop, (*self.others, event))
 
 
@@ -51,7 +51,7 @@ class OverlapFinder:
     _disordered_until: int = -1
 
     def add(self, event: int) -> None:
-        """A client event with requests arrived. Its number is that of the body, which may have been
+        """Add a client event with requests. Its number is that of the body, which may have been
         recorded after the next request.
         """
         if event < self._latest:
@@ -61,11 +61,11 @@ class OverlapFinder:
         self.requests.append(event)
 
     def all(self) -> Overlaps:
-        """All requests so far."""
+        """Return all requests so far."""
         return Overlaps(self.requests, 0, len(self.requests))
 
     def after(self, event: int) -> Overlaps:
-        """The requests so far that were recorded after this one."""
+        """Return the requests so far that were recorded after this one."""
         if event > self._disordered_until:
             start, stop = self.ranks[event] + 1, len(self.requests)
             return Overlaps(self.requests, start, stop) if start < stop else NO_OVERLAPS

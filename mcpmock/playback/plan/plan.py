@@ -117,13 +117,15 @@ class PlanRest(Protocol):
     """What is not planned yet. `plan.builder` has one."""
 
     def plan_more(self, count: int) -> bool:
-        """Plans so many more steps; False if there are none left."""
+        """Plan so many more steps; False if there are none left."""
 
     def reaches(self, place: int) -> bool:
-        """Whether the event at this place in the episode is planned."""
+        """Return whether the event at this place in the episode is planned."""
 
     def is_settled(self, event: int) -> bool:
-        """Whether no step that is still to be planned can wait for this client event alone."""
+        """Return whether no step that is still to be planned can wait for this client event
+        alone.
+        """
 
 
 @attrs.define
@@ -189,30 +191,30 @@ class ReplayPlan:
         return self._rest is None
 
     def grow(self, steps: int = STEPS_AT_ONCE) -> bool:
-        """Plans so many more steps; False if there are none left."""
+        """Plan so many more steps; False if there are none left."""
         if self._rest is not None and not self._rest.plan_more(steps):
             self._rest = None
         self._index_messages()  # a part now, not all at the next look
         return self._rest is not None
 
     def settle(self, event: int) -> None:
-        """Plans all that may be sent once this client event has happened."""
+        """Plan all that may be sent once this client event has happened."""
         while self._rest is not None and not self._rest.is_settled(event):
             self.grow()
 
     def reach(self, place: int) -> None:
-        """Plans up to the event at this place in the episode."""
+        """Plan up to the event at this place in the episode."""
         while self._rest is not None and not self._rest.reaches(place):
             self.grow()
 
     def complete(self) -> None:
-        """Plans all."""
+        """Plan all."""
         while self.grow():
             pass
 
     def excerpt(self, event: int) -> ReplayPlan:
-        """The part of the plan that belongs to one client event, its requests and its exchange: for
-        repeating the answers.
+        """Return the part of the plan that belongs to one client event, its requests and its
+        exchange: for repeating the answers.
         """
         self.complete()
         calls = self.client_events[event].calls
@@ -251,7 +253,7 @@ class ReplayPlan:
         self._indexed = len(self.messages)
 
     def _carried_for(self, events: Iterable[int]) -> set[int]:
-        """The messages on the exchanges of these client events."""
+        """Return the messages on the exchanges of these client events."""
         exchanges = (self.client_events[index].frame.exchange for index in events)
         return {place for x in exchanges if x is not None for place in self.by_exchange.get(x, ())}
 

@@ -32,8 +32,8 @@ class EpisodeStep(NamedTuple):
 
 
 def steps(events: Sequence[Event]) -> Iterator[EpisodeStep]:
-    """The steps in the order they happened. A request whose body was recorded after the answer
-    stands ahead of the answer: a server that answers has read enough of the request.
+    """Yield the steps in the order they happened. A request whose body was recorded after the
+    answer stands ahead of the answer: a server that answers has read enough of the request.
     """
     if all(event.x is None for event in events):
         yield from bare_steps(events)
@@ -59,7 +59,7 @@ def steps(events: Sequence[Event]) -> Iterator[EpisodeStep]:
 
 
 def bare_steps(events: Sequence[Event]) -> Iterator[EpisodeStep]:
-    """The steps where there are no exchanges."""
+    """Yield the steps where there are no exchanges."""
     for place, event in enumerate(events):
         frame = event.frame
         if frame is not None:
@@ -67,8 +67,8 @@ def bare_steps(events: Sequence[Event]) -> Iterator[EpisodeStep]:
 
 
 def merged(episodes: Iterable[Episode]) -> Episode:
-    """Episodes one behind the other as one, for exchanges that belong to no session. Exchanges and
-    sessions are renumbered where two would be the same; process ends are left out.
+    """Return episodes one after the other as one, for exchanges that belong to no session.
+    Exchanges and sessions are renumbered where two would be the same; process ends are left out.
     """
     events: list[Event] = []
     last_x = last_t = 0
@@ -129,5 +129,5 @@ class _StepParts:
 
 
 def is_message(event: Event) -> bool:
-    """Whether the event is a message, well-formed or not."""
+    """Return whether the event is a message, well-formed or not."""
     return event.m is not UNSET or event.text is not UNSET or event.b64 is not UNSET

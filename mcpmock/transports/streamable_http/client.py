@@ -51,7 +51,7 @@ DELETE_TIMEOUT_S = 1.0
 
 
 @attrs.define(eq=False)
-class _Exchange:
+class _RequestState:
     """An open exchange, or a broken stream that will be resumed in a new one."""
 
     reply: ReplyFlattener
@@ -94,8 +94,8 @@ class StreamableHttpClient(ExchangeClient):
         self._version: str | None = None
         self._legacy = False
         """Whether the client has sent `initialize`."""
-        self._exchanges: dict[int, _Exchange] = {}
-        self._broken: list[tuple[float, _Exchange]] = []
+        self._exchanges: dict[int, _RequestState] = {}
+        self._broken: list[tuple[float, _RequestState]] = []
         self._held = HeldMessages()
         self._delete_exchange: int | None = None
 
@@ -133,7 +133,7 @@ class StreamableHttpClient(ExchangeClient):
             if last is not None and last.head is None and last.reply.answered:
                 last.opens_stream = True  # a notification, or a response to the server
             else:
-                self._open_stream(_Exchange(ReplyFlattener(None), standalone=True))
+                self._open_stream(_RequestState(ReplyFlattener(None), standalone=True))
         else:
             super()._take_from_client(frame, now)
 
@@ -149,8 +149,8 @@ class StreamableHttpClient(ExchangeClient):
             self._post_message(self._held.pop())
 
     def _must_wait(self) -> bool:
-        """Whether messages wait: for `initialize`, for a stream to open where recorded, or for what
-        has to arrive first.
+        """Return whether messages wait: for `initialize`, for a stream to open where recorded, or
+        for what has to arrive first.
         """
         open_ = self._exchanges.values()
         opens = self._client_opens_stream and any(exchange.opens_stream for exchange in open_)
@@ -171,7 +171,7 @@ class StreamableHttpClient(ExchangeClient):
         if isinstance(message, Notification) and self._cancel_request(message):
             return
         methods = {item.method for item in items if isinstance(item, (Request, Notification))}
-        exchange = _Exchange(ReplyFlattener(raw))
+        exchange = _RequestState(ReplyFlattener(raw))
         exchange.asks = not exchange.reply.answered
         exchange.initializes = "initialize" in methods
         confirms = "notifications/initialized" in methods
@@ -216,7 +216,7 @@ class StreamableHttpClient(ExchangeClient):
         fields = ((SESSION_HEADER, self._session), (PROTOCOL_VERSION_HEADER, self._version))
         return [(name, value) for name, value in fields if value is not None]
 
-    def _open_stream(self, exchange: _Exchange) -> None:
+    def _open_stream(self, exchange: _RequestState) -> None:
         """Open the standalone stream, or resume a broken one."""
         exchange.head = None
         # 2025-11-25: a stream is always resumed by GET, whether a GET or a POST began it.
@@ -225,7 +225,9 @@ class StreamableHttpClient(ExchangeClient):
             fields.append((LAST_EVENT_ID_HEADER, exchange.last_event))
         self._open(exchange, "GET", fields)
 
-    def _open(self, exchange: _Exchange, method: str, fields: Headers, body: bytes = b"") -> int:
+    def _open(
+        self, exchange: _RequestState, method: str, fields: Headers, body: bytes = b""
+    ) -> int:
         x = self._add_request(method, self._target, fields, body)
         self._exchanges[x] = exchange
         return x
@@ -240,7 +242,7 @@ class StreamableHttpClient(ExchangeClient):
         """Delete the session and close every exchange. The input's end waits for the response."""
         exchanges, self._broken = list(self._exchanges), []
         if self._session is not None:
-            delete = _Exchange(ReplyFlattener(None))
+            delete = _RequestState(ReplyFlattener(None))
             self._delete_exchange = self._open(delete, "DELETE", self._session_headers())
             self._deadline = now + DELETE_TIMEOUT_S
         for x in exchanges:
@@ -292,7 +294,7 @@ class StreamableHttpClient(ExchangeClient):
             _note_cancels(exchange, messages)
         self._to_client += messages
 
-    def _take_head(self, exchange: _Exchange, head: HttpResponse) -> None:
+    def _take_head(self, exchange: _RequestState, head: HttpResponse) -> None:
         exchange.head = head
         if exchange.initializes and head.status < 300:
             self._session = head.header(SESSION_HEADER)
@@ -301,7 +303,7 @@ class StreamableHttpClient(ExchangeClient):
         may_open = self._client_opens_stream or (head.status < 300 and self._session is not None)
         if exchange.opens_stream and may_open:
             exchange.opens_stream = False
-            self._open_stream(_Exchange(ReplyFlattener(None), standalone=True))
+            self._open_stream(_RequestState(ReplyFlattener(None), standalone=True))
 
     def _note_revision(self, messages: Sequence[Frame]) -> None:
         """Keep the revision in the answer to `initialize`, for the header of later requests."""
@@ -310,9 +312,9 @@ class StreamableHttpClient(ExchangeClient):
                 version = decode(member(frame.content.result, "protocolVersion") or b"null")
                 self._version = version if isinstance(version, str) else self._version
 
-    def _must_reopen(self, exchange: _Exchange) -> bool:
-        """Whether an ended stream is opened again: the standalone stream, or one whose events had
-        ids and which still lacks an answer.
+    def _must_reopen(self, exchange: _RequestState) -> bool:
+        """Return whether an ended stream is opened again: the standalone stream, or one whose
+        events had ids and which still lacks an answer.
         """
         waiting = exchange.last_event is not None and not exchange.reply.answered
         if exchange.modern or not (exchange.standalone or waiting):
@@ -327,7 +329,7 @@ class StreamableHttpClient(ExchangeClient):
         return broken and exchange.failures <= MAX_RESUME_FAILURES
 
 
-def _note_cancels(exchange: _Exchange, messages: Sequence[Frame]) -> None:
+def _note_cancels(exchange: _RequestState, messages: Sequence[Frame]) -> None:
     """Forget what the server cancelled: a cancelled `subscriptions/listen` gets no answer."""
     for frame in messages:
         content = frame.content

@@ -61,7 +61,7 @@ def bad_request(code: int, text: str, id_: bytes = b"null") -> RequestRefusal:
 
 
 def unacceptable(head: HttpRequest, *wanted: str) -> RequestRefusal | None:
-    """Why not, where the client does not take all of these media types."""
+    """Return why not, where the client does not take all of these media types."""
     fields = [value for name, value in head.headers if name.lower() == "accept"]
     ranges = {part.partition(";")[0].strip().lower() for part in ",".join(fields).split(",")}
     kinds = [{media_type, media_type.partition("/")[0] + "/*", "*/*"} for media_type in wanted]
@@ -72,7 +72,7 @@ def unacceptable(head: HttpRequest, *wanted: str) -> RequestRefusal | None:
 
 
 def unreadable(head: HttpRequest, items: Sequence[Message]) -> RequestRefusal | None:
-    """Why not, where the body is no JSON-RPC or does not say that it is JSON."""
+    """Return why not, where the body is no JSON-RPC or does not say that it is JSON."""
     media_type = (head.header("content-type") or "").partition(";")[0].strip().lower()
     if media_type != JSON:
         text = f"Unsupported Media Type: Content-Type must be {JSON}"
@@ -93,7 +93,7 @@ def name_of(message: Request) -> str | None:
 
 
 def standard_headers(message: Message, version: str | None) -> Headers:
-    """The header fields that a modern message goes with."""
+    """Return the header fields that a modern message goes with."""
     fields = [] if version is None else [(PROTOCOL_VERSION_HEADER, version)]
     if isinstance(message, (Request, Notification)):
         fields.append((METHOD_HEADER, to_field(message.method)))
@@ -103,8 +103,8 @@ def standard_headers(message: Message, version: str | None) -> Headers:
 
 
 def mismatch(head: HttpRequest, request: Request) -> str | None:
-    """How the header fields contradict the request; None where they repeat it. A field that is
-    missing is as bad as a wrong one: who stands between decides by the fields alone.
+    """Return how the header fields contradict the request; None where they repeat it. A field that
+    is missing is as bad as a wrong one: who stands between decides by the fields alone.
     """
     said = {
         PROTOCOL_VERSION_HEADER: version_of(request),
@@ -124,7 +124,7 @@ def mismatch(head: HttpRequest, request: Request) -> str | None:
 
 
 def to_field(text: str) -> str:
-    """The text as a field's value: what is not plain ASCII, or looks encoded, in Base64."""
+    """Return the text as a field's value: what is not plain ASCII, or looks encoded, in Base64."""
     if _PLAIN.fullmatch(text) and not text.startswith("=?base64?"):
         return text
     coded = b64encode(text.encode("utf-8", "surrogatepass")).decode()
@@ -132,7 +132,7 @@ def to_field(text: str) -> str:
 
 
 def from_field(value: str) -> str | None:
-    """The text of a field's value; None for Base64 that is none."""
+    """Return the text of a field's value; None for Base64 that is none."""
     coded = _BASE64.fullmatch(value)
     if coded is None:
         return value

@@ -59,7 +59,7 @@ class InFlightCalls:
     _fresh: int = 0
 
     def ask(self, exchange: int, raw: bytes) -> tuple[bytes, list[InFlightCall]]:
-        """A message with requests goes on: what goes on, and the calls in it."""
+        """Note a message with requests that goes on: what goes on, and the calls in it."""
         spans = elements(raw)
         if spans is None:
             raw, call = self._ask_one(exchange, raw)
@@ -69,8 +69,8 @@ class InFlightCalls:
         return splice(raw, ((span, item) for span, (item, _) in asked)), calls
 
     def of(self, message: Message, *, cancels: bool) -> InFlightCall | None:
-        """The call that a message of the server belongs to. `cancels`: its cancels name calls of
-        the client's, as in the modern era, where the server has none of its own.
+        """Return the call that a message of the server belongs to. `cancels`: its cancels name
+        calls of the client's, as in the modern era, where the server has none of its own.
         """
         match message:
             case Response(id=id_):
@@ -85,12 +85,12 @@ class InFlightCalls:
                 return None
 
     def meant(self, id_: bytes) -> list[InFlightCall]:
-        """The calls whose callers gave them this id."""
+        """Return the calls whose callers gave them this id."""
         key = _key("id", id_)
         return [c for k, c in self._calls.items() if k[0] == "id" and _key("id", c.id) == key]
 
     def put_back(self, raw: bytes, call: InFlightCall) -> bytes:
-        """A message of the server's in the words of the call's own caller."""
+        """Return a message of the server's in the words of the call's own caller."""
         replaced: list[tuple[Iterable[tuple[str, ...]], bytes, bytes]] = []
         if call.sent != call.id:
             replaced.append((_ID_PATHS, call.sent, call.id))
@@ -105,7 +105,7 @@ class InFlightCalls:
         return splice(raw, spans)
 
     def forget(self, call: InFlightCall) -> None:
-        """It is answered, or cannot be any more."""
+        """Forget a call that is answered, or cannot be any more."""
         for key in (_key("id", call.sent), _key("token", call.sent_token)):
             if self._calls.get(key) is call:
                 del self._calls[key]
@@ -152,7 +152,9 @@ class InFlightCalls:
 
 
 def _key(space: Literal["id", "token"], spelled: bytes | None) -> _Key:
-    """One key for all spellings of an id: peers answer `1` to `1.0`, and `"a"` to `"\\u0061"`."""
+    """Return one key for all spellings of an id: peers answer `1` to `1.0`, and `"a"` to
+    `"\\u0061"`.
+    """
     if spelled is None:
         return space, b""
     if spelled[:1] == b'"':

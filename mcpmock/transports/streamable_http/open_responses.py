@@ -51,7 +51,7 @@ _STATUS = {METHOD_NOT_FOUND: (404, "Not Found")} | dict.fromkeys(_BAD_REQUEST, (
 
 
 @attrs.define(eq=False)
-class _Exchange:
+class _ResponseState:
     """The open response to a POST with requests, or to a GET, which has no calls."""
 
     number: int
@@ -76,8 +76,8 @@ class OpenResponses:
     revision: str | None = None
     """The revision in the answer to `initialize`."""
     in_flight: InFlightCalls = attrs.field(factory=InFlightCalls)
-    _exchanges: dict[int, _Exchange] = attrs.field(factory=dict)
-    _streams: list[_Exchange] = attrs.field(factory=list)
+    _exchanges: dict[int, _ResponseState] = attrs.field(factory=dict)
+    _streams: list[_ResponseState] = attrs.field(factory=list)
     _held: HeldMessages = attrs.field(factory=HeldMessages)
 
     def answer(
@@ -100,12 +100,12 @@ class OpenResponses:
         message for the server, with ids of its own where two callers use one.
         """
         raw, calls = self.in_flight.ask(x, raw)
-        self._exchanges[x] = _Exchange(x, calls, priming, modern)
+        self._exchanges[x] = _ResponseState(x, calls, priming, modern)
         return raw
 
     def listen(self, x: int) -> None:
         """Open the stream of a GET, and send the messages held for it."""
-        stream = self._exchanges[x] = _Exchange(x)
+        stream = self._exchanges[x] = _ResponseState(x)
         self._streams.append(stream)
         self._begin_stream(stream)
         for raw in self._held.take():
@@ -252,7 +252,7 @@ class OpenResponses:
         code = decode(member(message.error, "code") or b"null")
         return _STATUS.get(code, _OK) if isinstance(code, int) else _OK
 
-    def _begin_stream(self, exchange: _Exchange) -> None:
+    def _begin_stream(self, exchange: _ResponseState) -> None:
         fields = [("Content-Type", EVENT_STREAM), ("Cache-Control", "no-cache, no-transform")]
         self._add_fact(exchange.number, HttpResponse(*_OK, [*fields, *self._headers()]))
         exchange.streaming = True
@@ -262,14 +262,14 @@ class OpenResponses:
             self._add_fact(exchange.number, SseMeta(id=f"{exchange.number}-0"))
             self.frames.append(Frame(S2C, exchange=exchange.number))
 
-    def _add_event(self, exchange: _Exchange, raw: bytes) -> None:
+    def _add_event(self, exchange: _ResponseState, raw: bytes) -> None:
         exchange.events += 1
         # Ids are for resumption, which 2026-07-28 does not have.
         id_ = None if self.stateless else f"{exchange.number}-{exchange.events}"
         self._add_fact(exchange.number, SseMeta(id=id_, event="message"))
         self.frames.append(Frame(S2C, raw, exchange=exchange.number))
 
-    def _end_stream(self, exchange: _Exchange) -> None:
+    def _end_stream(self, exchange: _ResponseState) -> None:
         self.lose(exchange.number)
         self._add_fact(exchange.number, ExchangeEnd())
 

@@ -142,7 +142,7 @@ class Resumption(Stage):
             oldest.forgotten = True
 
     def _hear_client(self, frame: Frame, back: list[Frame]) -> bool:
-        """Whether the frame goes on."""
+        """Return whether the frame goes on."""
         x = frame.exchange
         if x is None:
             return True
@@ -161,7 +161,7 @@ class Resumption(Stage):
                 return True
 
     def _lose(self, x: int) -> bool:
-        """The client left this exchange. Whether it may come back for the rest of it."""
+        """Return the client left this exchange. Whether it may come back for the rest of it."""
         stream = self._streams.get(x)
         if stream is None:
             return False
@@ -177,7 +177,7 @@ class Resumption(Stage):
         self._asked.pop(x, None)
 
     def _resume(self, x: int, head: HttpRequest, back: list[Frame]) -> bool:
-        """Answers a GET with the rest of a stream, where that is known and not nothing."""
+        """Answer a GET with the rest of a stream, where that is known and not nothing."""
         if is_modern(head.header(PROTOCOL_VERSION_HEADER)):
             self._modern.add(x)
             return False

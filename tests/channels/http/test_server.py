@@ -356,7 +356,7 @@ async def test_what_cannot_be_sent_is_said(
         assert (await ours.receive_some()).startswith(b"HTTP/1.1 502 ")
         await ours.aclose()
 
-    line = "mcpmock: this answer cannot be sent: no status of a response: 99\n"
+    line = "mcpmock: this answer cannot be sent: invalid status: 99\n"
     assert line == capsys.readouterr().err
     await listener.aclose()
 
