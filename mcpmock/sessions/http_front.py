@@ -1,8 +1,8 @@
 """`HttpFront`: clients over Streamable HTTP or HTTP+SSE, in front of a server or in its place.
 
 Where the server speaks the clients' transport, exchanges pass unchanged. Otherwise, stages
-translate between exchanges and bare messages. A recording made over the clients' transport is played exchange
-for exchange, any other as the bare messages that it amounts to.
+translate between exchanges and bare messages. A recording made over the clients' transport is
+played exchange for exchange, any other as the bare messages that it amounts to.
 """
 
 from __future__ import annotations
