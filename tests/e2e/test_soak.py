@@ -14,7 +14,7 @@ SOAK = Path(__file__).parents[2] / "tools" / "soak.py"
 @pytest.mark.e2e
 def test_a_short_soak() -> None:
     """Sessions, faults, leaves and kills on both transports: nothing is crossed, lost or left."""
-    argv = [sys.executable, str(SOAK), "--for", "8s", "--clients", "1"]
+    argv = [sys.executable, str(SOAK), "--for", "4s", "--clients", "1"]
     done = subprocess.run(argv, capture_output=True, text=True, timeout=100, check=False)
 
     assert done.stdout.splitlines()[-1:] == ["nothing crossed, nothing lost, all flat"], done

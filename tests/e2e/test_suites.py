@@ -23,6 +23,14 @@ Suite = Callable[..., Run]
 EVERY = bool(os.environ.get("MCPMOCK_E2E_ALL"))
 STRICT = ("-o", "asyncio_mode=strict", "-o", "asyncio_default_fixture_loop_scope=function")
 AUTO = ("-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function")
+ALONE = [
+    ("auto", "asyncio", AUTO, 1),
+    ("fastmcp", "asyncio", STRICT, 3),
+    ("plain", "randomly", (), 6),
+    ("plain", "xdist", ("-n2",), 6),
+    ("beside_vcr", "recording", (), 3),
+]
+"""Suites that run with all plugins at once too."""
 
 
 @pytest.fixture
@@ -42,13 +50,9 @@ def suite(pythons: Pythons, tmp_path: Path) -> Suite:
     ("names", "plugins", "options", "passed"),
     [
         ("sdk", "asyncio", STRICT, 4),
-        ("auto", "asyncio", AUTO, 1),
         ("auto", "trio", ("-o", "trio_mode=true"), 1),
-        ("fastmcp", "asyncio", STRICT, 3),
-        ("plain", "randomly", (), 6),
-        ("plain", "xdist", ("-n2",), 6),
-        ("beside_vcr", "recording", (), 3),
         ("unused", "", (), 1),
+        *(ALONE if EVERY else []),
     ],
 )
 def test_alone(
