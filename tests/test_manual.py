@@ -47,6 +47,7 @@ def ids(page: Path) -> str:
     return page.stem
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("page", PAGES, ids=ids)
 def test_the_examples_are_true(page: Path, tmp_path: Path) -> None:
     """What a page shows is what comes."""
