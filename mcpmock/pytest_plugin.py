@@ -312,7 +312,7 @@ def mcpmock_faults(mcpmock_server: ThreadServer) -> FaultControl:
 def mcpmock_races(
     request: pytest.FixtureRequest, mcpmock_server: ThreadServer, _mcpmock_settings: Settings
 ) -> Race:
-    """Give one cancellation race of the call that `races=` in the marker selects: the test runs
+    r"""Give one cancellation race of the call that `races=` in the marker selects: the test runs
     once for each cell of the grid and each reaction of the server. `.i`, `.j`, `.k`, `.name` and
     `.reaction` identify the race; `await .moment()` (or `.wait()`) returns when the client has to
     cancel, and `.reached` is the cell that was reached.
