@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from mcpmock.testing import explore, explored_body
+from mcpmock.testing import explored_body
+from mcpmock.trials import search
 from tests.support.slow_call import CASSETTE
 from tests.test_pytest_plugin import PLUGIN
 
@@ -130,7 +131,7 @@ def test_a_test_under_asyncio_that_does_not_end_fails(
     """On the real clock, with a limit."""
     number = marker_of(outcome(run, "200", ENDLESS))
     monkeypatch.setattr(explored_body, "LEAST_LIMIT_S", 0.1)
-    monkeypatch.setattr(explore, "RERUNS", 1)
+    monkeypatch.setattr(search, "RERUNS", 1)
     result = outcome(run, number, ENDLESS, "asyncio")
 
     result.assert_outcomes(failed=1)
@@ -143,7 +144,7 @@ def test_a_plain_test_that_does_not_end_fails(
 ) -> None:
     """Its server is closed at the limit: what it waits for then ends."""
     monkeypatch.setattr(explored_body, "LEAST_LIMIT_S", 0.1)
-    monkeypatch.setattr(explore, "RERUNS", 1)
+    monkeypatch.setattr(search, "RERUNS", 1)
     source = """
 import json, urllib.request
 import pytest

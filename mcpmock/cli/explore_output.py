@@ -12,10 +12,10 @@ from typing import Any
 import attrs
 import click
 
-from mcpmock.explore.oracles import Broken
 from mcpmock.explore.results import Exploration, ExploredRow, Failure, JudgedRun
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import many, printable
+from mcpmock.trials.oracle import Broken
 
 from .output import BAD, GOOD, ODD, emit, table
 from .reports import JunitCase, JunitFailure, Report, print_report

@@ -14,8 +14,9 @@ import attrs
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.faults.races.fault import CancelRace
+from mcpmock.trials.oracle import Broken, Oracle, Oracles
 
-from .oracles import Broken, exception_in, violations_of
+from .oracles import exception_in, left_behind, violations_of
 from .recorded_call import requests_of
 from .variant import Variant, VariantChange
 
@@ -109,44 +110,33 @@ def reference_race(variant: Variant, change: VariantChange) -> Variant:
     return attrs.evolve(variant, changes=(attrs.evolve(change, fault=plain, reaction="silent"),))
 
 
-def judge_client(
-    run: ClientRun,
-    baseline: ClientBaseline | None,
-    variant: Variant,
-    *,
-    judges_status: bool = False,
-) -> list[Broken]:
-    """Return the oracles that do not hold, the worst first. Without a baseline the run is one
-    itself.
-    """
-    found = [*_ends(run, baseline, variant, judges_status=judges_status)]
-    known = frozenset[str]() if baseline is None else baseline.rules
-    found += [
-        Broken(f"rule:{one.name}", one.place, one.text, cites=one.cites)
-        for one in (violations_of(run.cassette, "c2s") if baseline is not None else ())
-        if one.name not in known
-    ]
-    found += [
-        Broken("leaves-process", "", f"it left a process behind: {name}") for name in run.leftover
-    ]
-    if variant.benign:
-        found += [Broken("miss", "", text, "odd") for text in run.misses[:1]]
-    return sorted(found, key=lambda one: one.verdict != "broken")
+@attrs.frozen
+class JudgedClient:
+    """What the oracles look at. Without a baseline the run is one itself."""
+
+    run: ClientRun
+    variant: Variant
+    baseline: ClientBaseline | None = None
+    judges_status: bool = False
+    """Whether the exit status counts also where a correct client may notice something."""
+
+    @property
+    def place(self) -> str:
+        """The call that the variant is about."""
+        return self.variant.changes[0].place if self.variant.changes else ""
 
 
-def _ends(
-    run: ClientRun, baseline: ClientBaseline | None, variant: Variant, *, judges_status: bool
-) -> Iterator[Broken]:
-    place = variant.changes[0].place if variant.changes else ""
+def _ends(judged: JudgedClient) -> Iterator[Broken]:
+    run, baseline, variant, place = judged.run, judged.baseline, judged.variant, judged.place
     exception = exception_in(run.stderr).decode(errors="replace")
     why = f": {exception}" if exception else ""
     usual = (0,) if baseline is None else baseline.statuses
-    judged = judges_status or (variant.benign and not variant.ends)
+    counts = judged.judges_status or (variant.benign and not variant.ends)
     if run.hung:
         yield _hang(run, place)
     elif run.status is not None and run.status < 0:
         yield Broken("crash", place, f"the client is ended by signal {-run.status}")
-    elif run.status not in usual and judged:
+    elif run.status not in usual and counts:
         yield Broken("exit-status", place, f"the client ends with exit status {run.status}{why}")
 
 
@@ -159,3 +149,29 @@ def _hang(run: ClientRun, place: str) -> Broken:
         text = "the client waits for an answer that never comes, longer than --timeout"
         return Broken("waits-for-ever", place, text, "odd", _TIMEOUTS)
     return Broken("hang", place, "the client hangs")
+
+
+def _rules(judged: JudgedClient) -> Iterator[Broken]:
+    if judged.baseline is not None:
+        for one in violations_of(judged.run.cassette, "c2s"):
+            if one.name not in judged.baseline.rules:
+                yield Broken(f"rule:{one.name}", one.place, one.text, cites=one.cites)
+
+
+def _misses(judged: JudgedClient) -> Iterator[Broken]:
+    if judged.variant.benign:
+        yield from (Broken("miss", "", text, "odd") for text in judged.run.misses[:1])
+
+
+CLIENT_ORACLES = Oracles(
+    (
+        Oracle("hang", _ends, waits=True, timed=True),
+        Oracle("waits-for-ever", _ends, waits=True, timed=True),
+        Oracle("crash", _ends),
+        Oracle("exit-status", _ends),
+        Oracle("rule", _rules),
+        Oracle("leaves-process", lambda it: left_behind(it.run.leftover), timed=True, ending=True),
+        Oracle("miss", _misses),
+    )
+)
+"""What must hold of a client (`mcpmock help explore`)."""

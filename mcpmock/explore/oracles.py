@@ -26,21 +26,16 @@ from mcpmock.protocol.correlation import CANCELLED, PROGRESS, TOKEN_PATH
 from mcpmock.protocol.raw_json import locate
 from mcpmock.protocol.revisions import speaks_modern
 from mcpmock.rules.checker import check
+from mcpmock.trials.oracle import Broken, Oracle, Oracles, Verdict
 
 from .recorded_call import messages_of_events, requests_of
 from .variant import Variant
 
-Verdict = Literal["ok", "odd", "broken"]
 _STATELESS = ("ping", "initialize", "server/discover", "completion/complete")
 _EXCEPTIONS = (b"Traceback (most recent call last)", b"UnhandledPromiseRejection")
 _EXCEPTION_LINE = re.compile(
     rb"^[ |+-]*((?:\w+\.)*\w*(?:Error|Exception|Rejection)\b.*)", re.MULTILINE
 )
-TIMED = ("unanswered", "does-not-end", "hang", "waits-for-ever", "leaves-process")
-"""The oracles that a busy machine can break: such a failure has to come again."""
-ENDINGS = ("does-not-end", "leaves-process")
-"""Those that a machine which is busy for a second or two can break: they have to come again mostly.
-"""
 _LADDER = (15, 9)
 """SIGTERM and SIGKILL, which end a server that its input's end did not."""
 _MAX_SHOWN = 120
@@ -54,24 +49,6 @@ _NO_CANCEL = (
     '2025-11-25 basic/transports: "Disconnection SHOULD NOT be interpreted as the client '
     'cancelling its request."'
 )
-
-
-@attrs.frozen
-class Broken:
-    """An oracle that does not hold. `place` is a method and a tool: equal causes have the same
-    oracle and place.
-    """
-
-    oracle: str
-    place: str
-    text: str
-    verdict: Verdict = "broken"
-    cites: str = ""
-    """The sentence of the specification, with its page."""
-
-    @property
-    def cause(self) -> tuple[str, str]:
-        return self.oracle, self.place
 
 
 @attrs.frozen
@@ -154,7 +131,7 @@ class Baseline:
             progress,
             frozenset().union(*(one.failed for one in seen)),
             frozenset(one.name for run in runs for one in violations_of(run.cassette, "s2c")),
-            frozenset(one.cause for run in runs for one in _late(run, _seen_in(run))),
+            frozenset(one.cause for run in runs for one in _late_answers(run, _seen_in(run))),
             any(_exceptions(run.events) for run in runs),
             frozenset(code for run in runs for code in _exit_codes(run.events)),
             max(run.seconds for run in runs),
@@ -162,30 +139,26 @@ class Baseline:
         )
 
 
-def judge(run: ServerRun, baseline: Baseline | None, variant: Variant) -> list[Broken]:
-    """Return the oracles that do not hold, the worst first. Without a baseline the run is one
-    itself.
-    """
-    seen = _seen_in(run)
-    found = [*_ends(run, baseline, variant), *_unanswered(run, seen, variant)]
-    if baseline is not None:
-        found += _rules(run, baseline)
-        found += [one for one in _late(run, seen) if one.cause not in baseline.late]
-        found += _crossed(seen, baseline)
-        if variant.benign:
-            found += _refused(run, seen, variant, baseline)
-            found += _wrong(run, seen, baseline)
-    for name in run.leftover:
-        found.append(Broken("leaves-process", "", f"it left a process behind: {name}"))
-    return sorted(found, key=lambda one: one.verdict != "broken")
+@attrs.frozen
+class JudgedServer:
+    """What the oracles look at. Without a baseline the run is one itself."""
 
+    run: ServerRun
+    variant: Variant
+    baseline: Baseline | None = None
+    seen: _Seen = attrs.field(
+        default=attrs.Factory(lambda self: _seen_in(self.run), takes_self=True), init=False
+    )
 
-def broken_rules(run: ServerRun) -> list[Broken]:
-    """Return the rules that the server breaks in a run."""
-    return [
-        Broken(f"rule:{one.name}", one.place, one.text, cites=one.cites)
-        for one in violations_of(run.cassette, "s2c")
-    ]
+    @property
+    def place(self) -> str:
+        """The call that the variant is about."""
+        return self.variant.changes[0].place if self.variant.changes else ""
+
+    @property
+    def unharmed(self) -> Baseline | None:
+        """The baseline, where a correct server notices nothing but time."""
+        return self.baseline if self.variant.benign else None
 
 
 def reaction_of(run: ServerRun, id_: bytes) -> str:
@@ -325,8 +298,8 @@ def exception_in(text: bytes) -> bytes:
     return bytes(found[-1].strip()[:_MAX_SHOWN]) if found else b"an exception"
 
 
-def _ends(run: ServerRun, baseline: Baseline | None, variant: Variant) -> Iterator[Broken]:
-    place = variant.changes[0].place if variant.changes else ""
+def _ends(judged: JudgedServer) -> Iterator[Broken]:
+    run, baseline, variant, place = judged.run, judged.baseline, judged.variant, judged.place
     exception = _exceptions(run.events)
     why = f": {exception.decode(errors='replace')}" if exception else ""
     codes = list(_exit_codes(run.events))
@@ -348,15 +321,16 @@ def _status(code: int) -> str:
     return f"exit status {code}" if code >= 0 else f"signal {-code}"
 
 
-def _unanswered(run: ServerRun, seen: _Seen, variant: Variant) -> Iterator[Broken]:
+def _unanswered(judged: JudgedServer) -> Iterator[Broken]:
+    seen = judged.seen
     # Some servers take "3" for 3, as the Python SDK 2 does. Of a cancel the specification says
     # only that what names no request may be ignored.
     taken = {
         m.encode(change.request)
-        for change in variant.changes
+        for change in judged.variant.changes
         if isinstance(change.fault, Cancel) and change.fault.target == "other_type"
     }
-    for id_ in run.unanswered:
+    for id_ in judged.run.unanswered:
         place, shown = seen.places.get(id_, ""), id_.decode(errors="replace")
         if id_ in taken:
             text = f"{place} #{shown} is not answered behind a cancel of its id as another type"
@@ -409,13 +383,21 @@ def _answers_to(event: Event) -> Iterator[bytes]:
             yield m.member(message.params, "progressToken") or b""
 
 
-def _rules(run: ServerRun, baseline: Baseline) -> Iterator[Broken]:
-    for one in broken_rules(run):
-        if one.oracle.partition(":")[2] not in baseline.rules:
-            yield one
+def _rules(judged: JudgedServer) -> Iterator[Broken]:
+    """Yield the rules that the server breaks, and does not break in the recorded order."""
+    known = frozenset[str]() if judged.baseline is None else judged.baseline.rules
+    for one in violations_of(judged.run.cassette, "s2c"):
+        if one.name not in known:
+            yield Broken(f"rule:{one.name}", one.place, one.text, cites=one.cites)
 
 
-def _late(run: ServerRun, seen: _Seen) -> Iterator[Broken]:
+def _late(judged: JudgedServer) -> Iterator[Broken]:
+    if judged.baseline is not None:
+        late = _late_answers(judged.run, judged.seen)
+        yield from (one for one in late if one.cause not in judged.baseline.late)
+
+
+def _late_answers(run: ServerRun, seen: _Seen) -> Iterator[Broken]:
     sentence = (
         '2026-07-28 basic/patterns/cancellation: "MUST NOT send any further messages"'
         if seen.modern
@@ -429,10 +411,11 @@ def _late(run: ServerRun, seen: _Seen) -> Iterator[Broken]:
         yield Broken("late", seen.places[id_], text, verdict, sentence)
 
 
-def _crossed(seen: _Seen, baseline: Baseline) -> Iterator[Broken]:
+def _crossed(judged: JudgedServer) -> Iterator[Broken]:
     """Yield an answer, or progress, that another request of the same time gets in the recorded
     order.
     """
+    seen, baseline = judged.seen, judged.baseline or Baseline()
     for id_, raw in seen.answers.items():
         usual = baseline.answers.get(id_)
         if usual is None or usual == raw:
@@ -463,31 +446,32 @@ def _open_with(seen: _Seen, id_: bytes) -> list[bytes]:
     ]
 
 
-def _refused(run: ServerRun, seen: _Seen, variant: Variant, baseline: Baseline) -> Iterator[Broken]:
+def _refused(judged: JudgedServer) -> Iterator[Broken]:
     """Yield a request that gets an HTTP error in place of an answer: the session is gone. Told
     once.
     """
-    lost = [id_ for id_ in _newly_failed(seen, baseline) if _http_error(run, seen, id_)]
+    run, seen = judged.run, judged.seen
+    lost = [id_ for id_ in _newly_failed(judged) if _http_error(run, seen, id_)]
     for id_ in lost:
         if id_ in run.resumed:
             text = f"{_shown(seen, id_)} is not resumed: {_http_error(run, seen, id_)}"
             yield Broken("not-resumed", seen.places[id_], text, "odd", _MAY_RESUME)
     for id_ in [one for one in lost if one not in run.resumed][:1]:
-        place = variant.changes[0].place if variant.changes else ""
         text = f"the session is lost: {_shown(seen, id_)} gets {_http_error(run, seen, id_)}"
         cites = _NO_CANCEL if run.resumed else ""
-        yield Broken("session-lost", place or seen.places[id_], text, cites=cites)
+        yield Broken("session-lost", judged.place or seen.places[id_], text, cites=cites)
 
 
-def _newly_failed(seen: _Seen, baseline: Baseline) -> list[bytes]:
-    """Return the requests that get an error and get none in the recorded order, as they were
-    sent.
+def _newly_failed(judged: JudgedServer) -> list[bytes]:
+    """Return the requests that get an error where a correct server gives none: they get none in the
+    recorded order.
     """
-    return [id_ for id_ in seen.answers if id_ in seen.failed and _succeeds(id_, baseline)]
-
-
-def _succeeds(id_: bytes, baseline: Baseline) -> bool:
-    return id_ in baseline.answers and id_ not in baseline.failed
+    seen, baseline = judged.seen, judged.unharmed or Baseline()
+    return [
+        id_
+        for id_ in seen.answers
+        if id_ in seen.failed and id_ in baseline.answers and id_ not in baseline.failed
+    ]
 
 
 def _http_error(run: ServerRun, seen: _Seen, id_: bytes) -> str:
@@ -501,12 +485,13 @@ def _shown(seen: _Seen, id_: bytes) -> str:
     return f"{seen.places[id_]} #{id_.decode()}"
 
 
-def _wrong(run: ServerRun, seen: _Seen, baseline: Baseline) -> Iterator[Broken]:
+def _wrong(judged: JudgedServer) -> Iterator[Broken]:
     """Yield an error in place of a result. What a tool answers may depend on the calls before
     it.
     """
-    for id_ in _newly_failed(seen, baseline):
-        if _http_error(run, seen, id_):
+    seen = judged.seen
+    for id_ in _newly_failed(judged):
+        if _http_error(judged.run, seen, id_):
             continue
         method = seen.methods[id_]
         stateless = method in _STATELESS or method.endswith("/list")
@@ -515,14 +500,29 @@ def _wrong(run: ServerRun, seen: _Seen, baseline: Baseline) -> Iterator[Broken]:
         yield Broken("wrong-answer", seen.places[id_], text, verdict)
 
 
-def usual_failures(runs: Sequence[Sequence[Broken]]) -> list[Broken]:
-    """Return what fails in the recorded order, each cause once; a matter of time only if it failed
-    so in most of the runs.
-    """
-    times = Counter(cause for found in runs for cause in {one.cause for one in found})
-    first = {one.cause: one for found in runs for one in found if one.verdict == "broken"}
-    return [
-        one
-        for cause, one in first.items()
-        if one.oracle not in TIMED or times[cause] > len(runs) // 2
-    ]
+def left_behind(names: Iterable[str]) -> Iterator[Broken]:
+    """Yield that a run left these processes behind."""
+    for name in names:
+        yield Broken("leaves-process", "", f"it left a process behind: {name}")
+
+
+SERVER_ORACLES = Oracles(
+    (
+        Oracle("unreachable", _ends),
+        Oracle("ends-early", _ends),
+        Oracle("does-not-end", _ends, waits=True, timed=True, ending=True),
+        Oracle("exit-status", _ends),
+        Oracle("exception", _ends),
+        Oracle("unanswered", _unanswered, waits=True, timed=True),
+        Oracle("cancelled-by-other-id", _unanswered),
+        Oracle("rule", _rules),
+        Oracle("late", _late),
+        Oracle("crossed-answer", _crossed),
+        Oracle("crossed-progress", _crossed),
+        Oracle("not-resumed", _refused),
+        Oracle("session-lost", _refused),
+        Oracle("wrong-answer", _wrong),
+        Oracle("leaves-process", lambda it: left_behind(it.run.leftover), timed=True, ending=True),
+    )
+)
+"""What must hold of a server (`mcpmock help explore`)."""

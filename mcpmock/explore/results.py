@@ -5,13 +5,16 @@ one JSON object too (`mcpmock explore --json`).
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import attrs
+import msgspec
 
-from mcpmock.cassette.model import Cassette
+from mcpmock.cassette.model import FORMAT, Cassette, Header, Take
+from mcpmock.cassette.parser import read
+from mcpmock.trials.oracle import Broken, Verdict
 
-from .oracles import Broken, Verdict
 from .variant import Variant
 
 _WORDS = {"cells": "cell", "faults": "fault", "orders": "order", "resumes": "resume"}
@@ -171,3 +174,12 @@ class Exploration:
             "seconds": round(self.seconds, 1),
             "seed": self.seed,
         }
+
+
+def recorded_run(lines: Iterable[bytes], transport: str = "stdio", **header: Any) -> Cassette:
+    """Return the cassette of one run: the lines of its events, behind a header of its own."""
+    first = Header(mcpmock=FORMAT, tool="mcpmock explore", transport=transport, **header)
+    cassette = read("run", msgspec.json.encode(first) + b"\n" + b"".join(lines))
+    if not cassette.takes:
+        cassette.takes.append(Take(header=first, events=[]))
+    return cassette

@@ -58,6 +58,8 @@ class Variant:
     take: int = 1
     session: int = 1
     keep: tuple[int, ...] | None = None
+    in_full: bool = False
+    """Whether a silence is waited for as long as the hang limit says, however often one was."""
 
     @property
     def text(self) -> str:

@@ -14,24 +14,25 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
+from typing import TypeVar
 
 import attrs
 import trio
 
 from mcpmock.cassette.model import Cassette, encode_cassette
 from mcpmock.explore.enumeration import Space
-from mcpmock.explore.oracles import ENDINGS, TIMED, Broken
 from mcpmock.explore.results import Exploration, ExploredRow, Failure, JudgedRun
-from mcpmock.explore.shrink import shrink
+from mcpmock.explore.shrink import Shrinking, shrink
 from mcpmock.explore.variant import Variant
 from mcpmock.faults.plan import plan_text
 from mcpmock.redaction.cassettes import redact_cassette
+from mcpmock.trials.oracle import Broken, Oracles
+from mcpmock.trials.search import RERUNS, Reruns, Search, run_again
 
+Found = TypeVar("Found")
 MAX_RUNS = 2000
 """How many variants are run if neither a number nor a time is given."""
 BASELINE_RUNS = 3
-RERUNS = 5
-"""How often a failure is run again."""
 MAX_CAUSES = 20
 """How many causes are shrunk and told in full."""
 LEAST_TIMEOUT_S = 10.0
@@ -39,7 +40,6 @@ CONFIRMED_TIMEOUT_S = 1.0
 """How long a run waits for an answer once a first hang was waited for in full."""
 LEFTOVER_TIMEOUT_S = 2.0
 """How long children of a process that has ended may live on: they notice the end of their input."""
-_HUNG = ("unanswered", "does-not-end", "hang", "waits-for-ever")
 _LEFTOVER_POLL_S = 0.05
 SLOWER = 5
 """A run may take so many times as long as the slowest run of the recorded order."""
@@ -47,6 +47,9 @@ SLOWER = 5
 
 class ExploredPeer:
     """What is explored: a server, or a client."""
+
+    oracles: Oracles
+    """What must hold of its runs."""
 
     @abstractmethod
     async def begin(self) -> list[Broken]:
@@ -176,13 +179,13 @@ class Explorer:
         """The hang limit in full."""
         return hang_limit(self.limits.timeout, self.peer)
 
-    async def _run(self, variant: Variant, *, in_full: bool = False) -> JudgedRun:
+    async def _run(self, variant: Variant) -> JudgedRun:
         async with self._turn:
-            in_full = in_full or not self._hung
+            in_full = variant.in_full or not self._hung
             slower = max(CONFIRMED_TIMEOUT_S, SLOWER * self.peer.slowest)
             timeout = self.timeout if in_full else min(slower, self.timeout)
             run = await self.peer.run(variant, timeout)
-        waited = any(one.oracle in _HUNG for one in run.broken)
+        waited = any(self.peer.oracles.of(one.oracle).waits for one in run.broken)
         self._hung = self._hung or waited
         return attrs.evolve(run, in_full=in_full)
 
@@ -217,77 +220,73 @@ class Explorer:
         """Run it again, and then at most so many smaller variants."""
         broken = row.run.cause(strict=self.limits.strict)
         assert broken is not None
-        again = await self._rerun(row.run, broken)
+        oracle = self.peer.oracles.of(broken.oracle)
+
+        def fails(run: JudgedRun) -> bool:
+            return any(
+                one.cause == broken.cause and (one.verdict == "broken" or self.limits.strict)
+                for one in run.broken
+            )
+
+        # One that was a matter of a shortened time gets all of it once.
+        variant = row.run.variant
+        first = None if row.run.in_full else attrs.evolve(variant, in_full=True)
+        again = await self._search(run_again(variant, first), fails)
+        came = [run for run in again if run is not None]
         best = row.run
-        if any(run is not None for run in again):
-            best = next(run for run in again if run is not None)
-            best = await self._shrink(best, broken, most)
-        times = sum(run is not None for run in again)
-        timed = broken.oracle in TIMED
+        if came:
+            requests = self.space.requests if self.peer.drops_exchanges else []
+            shorter: Shrinking[JudgedRun] = shrink(variant, self.space.events, requests)
+            best = (await self._search(shorter, fails, most))[1] or came[0]
         # What a shortened time showed counts if it came again without.
-        came_again = times > 0 if row.run.in_full else again[0] is not None
-        if broken.oracle in ENDINGS:
-            came_again = times > RERUNS // 2
-        confirmed = not timed or (came_again and not await self._fails_anyway(broken.oracle))
-        written = self._written(n, best, broken, rows, f"{times} of {len(again)}")
+        came_again = bool(came) if row.run.in_full else again[0] is not None
+        if oracle.ending:
+            came_again = len(came) > RERUNS // 2
+        confirmed = not oracle.timed or (came_again and not await self._fails_anyway(broken))
+        written = self._written(n, best, broken, rows, f"{len(came)} of {len(again)}")
         return attrs.evolve(written, confirmed=confirmed)
 
-    async def _rerun(self, failed: JudgedRun, broken: Broken) -> list[JudgedRun | None]:
-        """Return the variant again, so many times; None for each run without the same failure. One
-        that was a matter of a shortened time gets all of it once.
-        """
-        found: list[JudgedRun | None] = [None] * RERUNS
-
-        async def once(place: int) -> None:
-            in_full = place == 0 and not failed.in_full
-            found[place] = await self._same(failed.variant, broken, in_full=in_full)
-
-        async with trio.open_nursery() as nursery:
-            for place in range(RERUNS):
-                nursery.start_soon(once, place)
-        return found
-
-    async def _fails_anyway(self, oracle: str) -> bool:
+    async def _fails_anyway(self, broken: Broken) -> bool:
         """Return whether the recorded order fails so too, at this moment: then the machine is too
         busy.
         """
-        plain, fails = self.space.variant("baseline"), False
 
-        async def once() -> None:
-            nonlocal fails
-            self.found.reruns += 1
-            run = await self._run(plain)
-            fails = fails or any(one.oracle == oracle for one in run.broken)
+        def fails(run: JudgedRun) -> bool:
+            return any(one.oracle == broken.oracle for one in run.broken)
 
+        plain: Reruns[Variant, JudgedRun] = run_again(self.space.variant("baseline"))
+        return any(run is not None for run in await self._search(plain, fails))
+
+    async def _search(
+        self,
+        search: Search[Variant, JudgedRun, Found],
+        fails: Callable[[JudgedRun], bool],
+        most: int = RERUNS,
+    ) -> Found:
+        """Drive a search: the trials of a batch are run at once. Runs at most so many."""
+        left = most
+        try:
+            batch = next(search)
+            while True:
+                runs = await self._run_batch(batch) if len(batch) <= left else ()
+                left -= len(batch)
+                found = [run if fails(run) else None for run in runs]
+                batch = search.send(found or [None] * len(batch))
+        except StopIteration as done:
+            result: Found = done.value
+            return result
+
+    async def _run_batch(self, variants: Sequence[Variant]) -> list[JudgedRun]:
+        runs: dict[int, JudgedRun] = {}
+
+        async def once(place: int) -> None:
+            runs[place] = await self._run(variants[place])
+
+        self.found.reruns += len(variants)
         async with trio.open_nursery() as nursery:
-            for _ in range(RERUNS):
-                nursery.start_soon(once)
-        return fails
-
-    async def _same(
-        self, variant: Variant, broken: Broken, *, in_full: bool = False
-    ) -> JudgedRun | None:
-        self.found.reruns += 1
-        run = await self._run(variant, in_full=in_full)
-        same = (
-            one.cause == broken.cause and (one.verdict == "broken" or self.limits.strict)
-            for one in run.broken
-        )
-        return run if any(same) else None
-
-    async def _shrink(self, best: JudgedRun, broken: Broken, most: int) -> JudgedRun:
-        requests = self.space.requests if self.peer.drops_exchanges else []
-        candidates = shrink(best.variant, self.space.events, requests)
-        fails: bool | None = None
-        for _ in range(most):
-            try:
-                candidate = next(candidates) if fails is None else candidates.send(fails)
-            except StopIteration:
-                break
-            run = await self._same(candidate, broken)
-            fails = run is not None
-            best = run or best
-        return best
+            for place in range(len(variants)):
+                nursery.start_soon(once, place)
+        return [runs[place] for place in range(len(variants))]
 
     def _written(self, n: int, best: JudgedRun, broken: Broken, rows: int, again: str) -> Failure:
         self.output.mkdir(parents=True, exist_ok=True)

@@ -12,21 +12,19 @@ from pathlib import Path
 from subprocess import DEVNULL, PIPE
 
 import attrs
-import msgspec
 import trio
 
-from mcpmock.cassette.model import FORMAT, Cassette, Header, Take
-from mcpmock.cassette.parser import read
+from mcpmock.cassette.model import Cassette
 from mcpmock.explore.client_oracles import (
+    CLIENT_ORACLES,
     ClientBaseline,
     ClientRun,
+    JudgedClient,
     RaceKey,
-    judge_client,
     race_key,
     reference_race,
 )
-from mcpmock.explore.oracles import Broken, usual_failures
-from mcpmock.explore.results import JudgedRun
+from mcpmock.explore.results import JudgedRun, recorded_run
 from mcpmock.explore.variant import Variant, VariantChange
 from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.receipts import FaultRun
@@ -37,6 +35,7 @@ from mcpmock.playback.session_selection import PlayerOptions
 from mcpmock.printable import shell_command
 from mcpmock.protocol.messages import encode
 from mcpmock.recording.recorder import Ledger, Recorder
+from mcpmock.trials.oracle import Broken, Oracles, usual_failures
 
 from .explore import BASELINE_RUNS, ExploredPeer, encoded_as, end_session
 from .local_front import LocalFront, ServerPlace
@@ -62,6 +61,7 @@ class ExploredClient(ExploredPeer):
     """Whether the exit status counts also where a schedule ends the server or changes a result."""
     baseline: ClientBaseline | None = None
     drops_exchanges: bool = False
+    oracles: Oracles = CLIENT_ORACLES
     _references: dict[RaceKey, _Reference] = attrs.field(factory=dict, init=False)
 
     @property
@@ -72,7 +72,8 @@ class ExploredClient(ExploredPeer):
         plain = Variant(take=self.take, session=self.session)
         runs = [await self._play(plain, _BASELINE_TIMEOUT_S) for _ in range(BASELINE_RUNS)]
         self.baseline = ClientBaseline.of(runs)
-        return usual_failures([judge_client(run, None, plain) for run in runs])
+        judged = [CLIENT_ORACLES.judge(JudgedClient(run, plain)) for run in runs]
+        return usual_failures(judged, CLIENT_ORACLES)
 
     async def run(self, variant: Variant, hang_limit: float) -> JudgedRun:
         baseline = self.baseline
@@ -86,11 +87,11 @@ class ExploredClient(ExploredPeer):
                 return JudgedRun(variant=variant, reached=False, reaction=why)
             baseline = baseline.with_reference(reference)
         run = await self._play(variant, hang_limit)
-        judged = self.judges_status
+        judged = JudgedClient(run, variant, baseline, self.judges_status)
         return JudgedRun(
             variant=variant,
             reached=_reached(run, variant),
-            broken=judge_client(run, baseline, variant, judges_status=judged),
+            broken=CLIENT_ORACLES.judge(judged),
             reaction=run.outcome,
             cassette=run.cassette,
             status=run.status,
@@ -152,7 +153,9 @@ class ExploredClient(ExploredPeer):
             seconds = trio.current_time() - began
             stop.set()
         return ClientRun(
-            cassette=self._recorded(lines, over_http="{url}" in " ".join(self.words)),
+            cassette=recorded_run(
+                lines, "streamable-http" if "{url}" in " ".join(self.words) else "stdio"
+            ),
             status=ended.status,
             hung=ended.hung,
             stderr=ended.stderr,
@@ -206,14 +209,6 @@ class ExploredClient(ExploredPeer):
                 if process.stderr is not None:
                     await process.stderr.aclose()
         return _Ended(process.returncode, hung, bytes(told), () if hung else leftover)
-
-    def _recorded(self, lines: list[bytes], *, over_http: bool) -> Cassette:
-        transport = "streamable-http" if over_http else "stdio"
-        header = Header(mcpmock=FORMAT, tool="mcpmock explore", transport=transport)
-        cassette = read("run", msgspec.json.encode(header) + b"\n" + b"".join(lines))
-        if not cassette.takes:
-            cassette.takes.append(Take(header=header, events=[]))
-        return cassette
 
 
 @attrs.define

@@ -13,28 +13,24 @@ from itertools import count
 from pathlib import Path
 
 import attrs
-import msgspec
 import trio
 
-from mcpmock.cassette.model import FORMAT, Cassette, Header, Take
-from mcpmock.cassette.parser import read
+from mcpmock.cassette.model import Cassette
 from mcpmock.channels.null_client import NullClient
 from mcpmock.channels.process import STEP_TIMEOUT_S, ProcessChannel
 from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.explore.arrangement import PROBE_ID, Arrangement, arrange
 from mcpmock.explore.disconnects import Disconnects
 from mcpmock.explore.oracles import (
+    SERVER_ORACLES,
     Baseline,
-    Broken,
+    JudgedServer,
     ServerRun,
-    broken_rules,
-    judge,
     reaction_of,
-    usual_failures,
     was_cancelled,
 )
 from mcpmock.explore.recorded_call import RecordedRequest, requests_of
-from mcpmock.explore.results import JudgedRun
+from mcpmock.explore.results import JudgedRun, recorded_run
 from mcpmock.explore.server_view import ServerView
 from mcpmock.explore.variant import Variant
 from mcpmock.faults.kinds.cancel import Cancel
@@ -50,6 +46,7 @@ from mcpmock.protocol.messages import encode
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.transports.session_router import TransportKind
+from mcpmock.trials.oracle import Broken, Oracles, usual_failures
 
 from .explore import (
     BASELINE_RUNS,
@@ -84,6 +81,7 @@ class ExploredServer(ExploredPeer):
     words: tuple[str, ...] = ()
     """How the server is named on the command line."""
     baseline: Baseline | None = None
+    oracles: Oracles = SERVER_ORACLES
     _numbers: count[int] = attrs.field(factory=lambda: count(NO_SESSION + 1))
 
     @property
@@ -95,13 +93,13 @@ class ExploredServer(ExploredPeer):
         plain = Variant(take=self.take, session=self.session, keep=self.keep)
         runs = [await self._play(plain, LEAST_TIMEOUT_S) for _ in range(BASELINE_RUNS)]
         self.baseline = Baseline.of(runs)
-        found = [[*judge(run, None, plain), *broken_rules(run)] for run in runs]
-        return usual_failures(found)
+        judged = [SERVER_ORACLES.judge(JudgedServer(run, plain)) for run in runs]
+        return usual_failures(judged, SERVER_ORACLES)
 
     async def run(self, variant: Variant, hang_limit: float) -> JudgedRun:
         receipts: list[object] = []
         run = await self._play(variant, hang_limit, receipts.append)
-        broken = judge(run, self.baseline, variant)
+        broken = SERVER_ORACLES.judge(JudgedServer(run, variant, self.baseline))
         lost = [change for change in variant.changes if change.disconnect is not None]
         cancel = next((c for c in variant.changes if _is_call_cancel(c.fault)), None)
         reaction, reached = None, len(run.resumed) == len(lost)
@@ -170,8 +168,9 @@ class ExploredServer(ExploredPeer):
                     leftover = await end_session(server.pid)
         for receipt in faults.receipts:
             note(receipt)
+        target = self.server.described if isinstance(self.server.described, str) else None
         return ServerRun(
-            cassette=self._cassette(lines),
+            cassette=recorded_run(lines, target=target),
             unanswered=tuple(driver.given_up),
             unreachable="the connection is refused" if run.reach.failing else "",
             leftover=leftover,
@@ -243,14 +242,6 @@ class ExploredServer(ExploredPeer):
             if one.method.endswith("/list") or one.method == "server/discover":
                 return edit.request(PROBE_ID, one.method, one.params)
         return None
-
-    def _cassette(self, lines: list[bytes]) -> Cassette:
-        header = Header(mcpmock=FORMAT, tool="mcpmock explore", transport="stdio")
-        header.target = self.server.described if isinstance(self.server.described, str) else None
-        cassette = read("run", msgspec.json.encode(header) + b"\n" + b"".join(lines))
-        if not cassette.takes:
-            cassette.takes.append(Take(header=header, events=[]))
-        return cassette
 
 
 def _is_call_cancel(fault: object) -> bool:

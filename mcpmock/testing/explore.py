@@ -10,32 +10,33 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import attrs
-import msgspec
 import pytest
 
 from mcpmock.api.cassettes import load
-from mcpmock.cassette.model import FORMAT, Header, Take, event_line
-from mcpmock.cassette.parser import read
+from mcpmock.cassette.model import event_line
 from mcpmock.explore.client_oracles import (
+    CLIENT_ORACLES,
     ClientBaseline,
     ClientRun,
+    JudgedClient,
     RaceKey,
-    judge_client,
     race_key,
     reference_race,
 )
 from mcpmock.explore.enumeration import RACE_TIMEOUT_S, Space
 from mcpmock.explore.fault_set import chosen_kinds
-from mcpmock.explore.oracles import Broken
 from mcpmock.explore.recorded_call import richest
-from mcpmock.explore.shrink import shrink
+from mcpmock.explore.results import recorded_run
+from mcpmock.explore.shrink import Shrinking, shrink
 from mcpmock.explore.variant import Variant
 from mcpmock.playback.plan.flatten_http import bare_take
 from mcpmock.printable import printable
 from mcpmock.protocol.messages import Frame
+from mcpmock.trials import search
+from mcpmock.trials.oracle import Broken
 
 from .explored_body import EndlessBody, ExploredBody
 from .servers import ServerUse, using
@@ -44,7 +45,6 @@ if TYPE_CHECKING:
     from .cassette_store import CassetteStore
     from .settings import Settings
 
-RERUNS = 5
 _VIRTUAL_RACE_TIMEOUT_S = 600.0
 """How long a race waits for the client's cancel, which may be a timeout of its own."""
 _KINDS = (
@@ -75,12 +75,7 @@ class Listening:
         self, receipts: tuple[Mapping[str, Any], ...] = (), *, hung: bool = False
     ) -> ClientRun:
         """Return the run that it was, for the oracles."""
-        header = Header(mcpmock=FORMAT, tool="mcpmock explore", transport="stdio")
-        data = msgspec.json.encode(header) + b"\n" + b"".join(self.lines)
-        cassette = read("run", data)
-        if not cassette.takes:
-            cassette.takes.append(Take(header=header, events=[]))
-        return ClientRun(cassette=cassette, status=0, hung=hung, receipts=receipts)
+        return ClientRun(cassette=recorded_run(self.lines), status=0, hung=hung, receipts=receipts)
 
 
 @attrs.frozen
@@ -214,7 +209,7 @@ class ItemExplorer:
             return BodyRun(listening.client_run(receipts, hung=not self.body.ended), error)
 
     def _judge(self, run: BodyRun, variant: Variant) -> Broken | None:
-        found = judge_client(run.client, self.baseline, variant)
+        found = CLIENT_ORACLES.judge(JudgedClient(run.client, variant, self.baseline))
         exception = run.exception
         if exception is not None and variant.benign and not variant.ends:
             keys = map(race_key, variant.changes)
@@ -224,40 +219,32 @@ class ItemExplorer:
                 found.insert(0, exception)
         return next((one for one in found if one.verdict == "broken"), None)
 
-    def _same(self, variant: Variant, broken: Broken) -> bool:
-        """Return whether it fails again, in the same way."""
-        run = self._run_met(variant)
-        found = None if run is None else self._judge(run, variant)
-        return found is not None and found.cause == broken.cause
-
-    def _smallest(self, variant: Variant, broken: Broken) -> Variant:
-        """Return the variant with the fewest changes that breaks the same. The session is as long
-        as the test makes it.
-        """
-        candidates = shrink(variant, (), ())
-        try:
-            candidate = next(candidates)
-            while True:
-                candidate = candidates.send(self._same(candidate, broken))
-        except StopIteration as done:
-            return cast("Variant", done.value)
-
     def _report(
         self, space: Space, number: int, variant: Variant, broken: Broken, run: BodyRun
     ) -> None:
         """Fail the test: which variant, how often it fails again, how to repeat it."""
-        again = sum(self._same(variant, broken) for _ in range(RERUNS))
-        smallest = self._smallest(variant, broken) if again else variant
-        if smallest is not variant:
-            changes = [single.changes for single in space.variants()]
-            number, variant = changes.index(smallest.changes) + 1, smallest
+
+        def fails(variant: Variant) -> Broken | None:
+            run = self._run_met(variant)
+            found = None if run is None else self._judge(run, variant)
+            return found if found is not None and found.cause == broken.cause else None
+
+        reruns: search.Reruns[Variant, Broken] = search.run_again(variant)
+        came = search.run_in_turn(reruns, fails)
+        again = sum(one is not None for one in came)
+        if again:  # the session is as long as the test makes it
+            fewer: Shrinking[Broken] = shrink(variant, (), ())
+            left, shrunk = search.run_in_turn(fewer, fails)
+            if shrunk is not None:
+                changes = [single.changes for single in space.variants()]
+                number, variant = changes.index(left.changes) + 1, left
         where = self.settings.shown
         hung = isinstance(run.error, EndlessBody)
         lines = [
             f"schedule {number}: {variant.text}",
             f"mcpmock: {self.body.limit_text if hung else broken.text}",
             *([f"mcpmock: {broken.cites}"] if broken.cites else []),
-            f"mcpmock: run again: {again} of {RERUNS}",
+            f"mcpmock: run again: {again} of {len(came)}",
             f'mcpmock: repeat it alone: @pytest.mark.mcpmock("{where}", explore=[{number}])',
         ]
         if run.error is not None and not hung:

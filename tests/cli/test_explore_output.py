@@ -10,10 +10,10 @@ import pytest
 
 from mcpmock.cli.explore_output import ExploreOutput
 from mcpmock.cli.reports import junit_of
-from mcpmock.explore.oracles import Broken
 from mcpmock.explore.results import Exploration, ExploredRow, Failure, JudgedRun
 from mcpmock.explore.variant import Step, Variant, VariantChange
 from mcpmock.options.console import ConsoleOptions
+from mcpmock.trials.oracle import Broken
 
 LATE = Broken("late", "tools/call a", "a\x1b[2J is late", cites="page: sentence")
 SLOW = Broken("slow", "ping", "ping is slow", "odd")

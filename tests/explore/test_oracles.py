@@ -1,24 +1,143 @@
-"""The oracles, on the messages of single runs."""
+"""The oracles: what each finds in the messages of single runs."""
 
 from __future__ import annotations
 
+import re
+from pathlib import Path
 from typing import Any
 
-from mcpmock.explore.oracles import Baseline, ServerRun, judge
-from mcpmock.explore.variant import Variant
-from tests.support import OPENING, c, call, cancelled, cassette, progress, request, response, s
+import pytest
+
+from mcpmock.explore.client_oracles import (
+    CLIENT_ORACLES,
+    ClientBaseline,
+    ClientRun,
+    JudgedClient,
+)
+from mcpmock.explore.oracles import SERVER_ORACLES, Baseline, JudgedServer, ServerRun
+from mcpmock.explore.variant import Variant, VariantChange
+from mcpmock.faults.kinds.cancel import Cancel
+from mcpmock.trials.oracle import Oracles
+from tests.support import (
+    OPENING,
+    Line,
+    c,
+    call,
+    cancelled,
+    cassette,
+    progress,
+    request,
+    response,
+    s,
+)
 from tests.support import error as failure
 
 ASK = request(1, "tools/call", {"name": "a", "_meta": {"progressToken": "t"}})
 PLAIN = (c(call(1, "a")), s(response(1, {"x": 1})), c(call(2, "b")), s(response(2, {"x": 2})))
+CLIENT_LEAVES, SERVER_LEAVES = ("end", {"d": "c2s"}), ("end", {"d": "s2c"})
+ENDS = (CLIENT_LEAVES, SERVER_LEAVES, ("end", {"exit": 0}))
+CRASH = ("stderr", "Traceback (most recent call last):\nValueError: x\n")
+BENIGN = Variant()
+HARSH = Variant(changes=(VariantChange(kind="error", at="", text="", benign=False),))
+ENDING = Variant(changes=(VariantChange(kind="crash", at="", text="", ends=True),))
+OTHER_TYPE = Variant(
+    changes=(
+        VariantChange(kind="cancel", at="", text="", request=1, fault=Cancel(target="other_type")),
+    )
+)
 
 
-def found(*lines: object, **known: Any) -> list[str]:
-    """The oracles that do not hold, beside a baseline of two calls."""
-    baseline = Baseline.of([ServerRun(cassette(*OPENING, *PLAIN))])
-    run = ServerRun(cassette(*OPENING, *lines), **known)  # type: ignore[arg-type]
-    judged = judge(run, baseline, Variant())
-    return [one.oracle for one in judged if one.oracle != "ends-early"]
+def found(*lines: Line, variant: Variant = BENIGN, **known: Any) -> list[str]:
+    """The oracles of a server that do not hold, beside a baseline of two calls; the run ends as it
+    should unless the lines have an end.
+    """
+    baseline = Baseline.of([ServerRun(cassette(*OPENING, *PLAIN, *ENDS))])
+    ends = () if any(line[0] == "end" for line in lines) else ENDS
+    run = ServerRun(cassette(*OPENING, *lines, *ends), **known)
+    judged = SERVER_ORACLES.judge(JudgedServer(run, variant, baseline))
+    return [one.oracle for one in judged]
+
+
+@pytest.mark.parametrize(
+    ("oracle", "variant", "lines", "known"),
+    [
+        ("unreachable", BENIGN, PLAIN, {"unreachable": "it is gone"}),
+        ("ends-early", BENIGN, (*PLAIN, SERVER_LEAVES, ("end", {"exit": 1})), {}),
+        (None, ENDING, (*PLAIN, SERVER_LEAVES, ("end", {"exit": 1})), {}),
+        ("does-not-end", BENIGN, (*PLAIN, CLIENT_LEAVES, ("end", {"signal": 9})), {}),
+        ("does-not-end", BENIGN, (*PLAIN, CLIENT_LEAVES, ("end", {"signal": 15})), {}),
+        ("exit-status", BENIGN, (*PLAIN, CLIENT_LEAVES, ("end", {"exit": 3})), {}),
+        ("exit-status", BENIGN, (*PLAIN, CLIENT_LEAVES, ("end", {"signal": 11})), {}),
+        ("exception", BENIGN, (*PLAIN, CRASH), {}),
+        ("unanswered", BENIGN, (c(call(1, "a")),), {"unanswered": (b"1",)}),
+        ("cancelled-by-other-id", OTHER_TYPE, (c(call(1, "a")),), {"unanswered": (b"1",)}),
+        ("leaves-process", BENIGN, PLAIN, {"leftover": ("node",)}),
+        ("wrong-answer", BENIGN, (c(call(1, "a")), s(failure(1))), {}),
+        (None, HARSH, (c(call(1, "a")), s(failure(1))), {}),
+        (None, BENIGN, (c(call(3, "new")), s(failure(3))), {}),
+    ],
+)
+def test_a_server(
+    oracle: str | None, variant: Variant, lines: tuple[Line, ...], known: dict[str, Any]
+) -> None:
+    """What is broken is found, and nothing else."""
+    assert [one for one in [oracle] if one] == found(*lines, variant=variant, **known)
+
+
+USUAL = ClientBaseline.of(
+    [ClientRun(cassette=cassette(*OPENING, *PLAIN), status=status) for status in (0, 4)]
+)
+QUIET = {"status": 0}
+
+
+@pytest.mark.parametrize(
+    ("oracle", "variant", "lines", "known"),
+    [
+        (None, BENIGN, PLAIN, QUIET),
+        (None, BENIGN, PLAIN, {"status": 4}),
+        ("exit-status", BENIGN, PLAIN, {"status": 1}),
+        (None, HARSH, PLAIN, {"status": 1}),
+        (None, ENDING, PLAIN, {"status": 1}),
+        ("crash", HARSH, PLAIN, {"status": -11}),
+        ("hang", BENIGN, PLAIN, {"status": None, "hung": True}),
+        ("waits-for-ever", HARSH, PLAIN[:3], {"status": None, "hung": True}),
+        ("hang", HARSH, (*PLAIN[:3], c(cancelled(2))), {"status": None, "hung": True}),
+        ("leaves-process", BENIGN, PLAIN, {**QUIET, "leftover": ("sh",)}),
+        ("miss", BENIGN, PLAIN, {**QUIET, "misses": ("nothing recorded", "again")}),
+        (None, HARSH, PLAIN, {**QUIET, "misses": ("nothing recorded",)}),
+        ("rule:id-reused", BENIGN, (*PLAIN, *PLAIN[:2]), QUIET),
+    ],
+)
+def test_a_client(
+    oracle: str | None, variant: Variant, lines: tuple[Line, ...], known: dict[str, Any]
+) -> None:
+    """What is broken is found, and nothing else."""
+    run = ClientRun(cassette=cassette(*OPENING, *lines), **known)
+    judged = CLIENT_ORACLES.judge(JudgedClient(run, variant, USUAL))
+
+    assert [one for one in [oracle] if one] == [one.oracle for one in judged]
+
+
+def test_what_the_recorded_order_breaks_is_told_once() -> None:
+    """A rule that the client breaks in the recorded order is no finding of a variant; nor is a
+    status, in a race that reports a timeout in its plainest cell.
+    """
+    run = ClientRun(cassette=cassette(*OPENING, *PLAIN, *PLAIN[:2]), status=7)
+    baseline = ClientBaseline.of([run]).with_reference(run)
+
+    assert [] == CLIENT_ORACLES.judge(JudgedClient(run, BENIGN, baseline))
+    assert ["exit-status"] == [
+        one.oracle for one in CLIENT_ORACLES.judge(JudgedClient(run, BENIGN))
+    ]
+
+
+@pytest.mark.parametrize("oracles", [SERVER_ORACLES, CLIENT_ORACLES])
+def test_the_manual_explains_every_oracle(oracles: Oracles) -> None:
+    """And those that are only odd."""
+    manual = Path(__file__).parents[2] / "mcpmock/help/explore.md"
+    named = set(re.findall(r"`([a-z-]+)(?::NAME)?`", manual.read_text("utf-8")))
+
+    assert set() == {oracle.name for oracle in oracles.table} - named
 
 
 def test_the_recorded_order() -> None:

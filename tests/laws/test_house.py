@@ -18,7 +18,7 @@ PACKAGE = ROOT / "mcpmock"
 ROWS = (
     {"printable"},
     {"errors", "version", "histogram"},
-    {"protocol", "options"},
+    {"protocol", "options", "trials"},
     {"pipeline"},
     {"transports", "cassette"},
     {"redaction"},

@@ -12,10 +12,11 @@ from trio.testing import MockClock
 
 from mcpmock.cassette.file import load
 from mcpmock.explore.enumeration import Space
-from mcpmock.explore.oracles import Broken
+from mcpmock.explore.oracles import SERVER_ORACLES
 from mcpmock.explore.results import Exploration, JudgedRun
 from mcpmock.explore.variant import Variant
 from mcpmock.sessions.explore import ExploredPeer, Explorer, Limits
+from mcpmock.trials.oracle import Broken
 from tests.support.explored import RECORDED, explored, shown_again
 
 
@@ -120,6 +121,7 @@ class BusyMachine(ExploredPeer):
     """A peer that hangs in every variant of these steps."""
 
     slowest = 0.0
+    oracles = SERVER_ORACLES
 
     def __init__(self, *hangs: str) -> None:
         self.hangs = hangs
