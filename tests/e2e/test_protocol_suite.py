@@ -25,9 +25,9 @@ from .test_sdk import needs
 
 pytestmark = pytest.mark.e2e
 
-REAL = [("workshop-py2", HTTP), ("workshop-ts2", HTTP), ("workshop-py2", SSE)]
+REAL = [("workshop-py2", HTTP), ("workshop-ts2", HTTP)]
 if os.environ.get("MCPMOCK_E2E_ALL"):
-    REAL += [("workshop-py1", HTTP), ("workshop-py1", SSE)]
+    REAL += [("workshop-py2", SSE), ("workshop-py1", HTTP), ("workshop-py1", SSE)]
 ODD = "oddities"
 """A server of our own, that needs no parts."""
 PARTS = [pytest.param(served, marks=pytest.mark.parts) for served in REAL]

@@ -28,10 +28,8 @@ pytestmark = [pytest.mark.e2e, pytest.mark.parts]
 
 ROWS: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("py2-auto", "workshop-py2", HTTP, (HTTP,)),
-    ("py2-auto", "workshop-py2", "stdio", (HTTP, SSE)),
     ("py2-legacy", "workshop-ts2", HTTP, ("stdio", SSE)),
     ("ts2-auto", "workshop-ts2", HTTP, (HTTP,)),
-    ("ts2-legacy", "workshop-py1", HTTP, (HTTP,)),
     ("ts1", "workshop-py1", SSE, ("stdio", HTTP)),
     ("fastmcp", "workshop-py2", SSE, (SSE,)),
     ("py1", "everything", SSE, (SSE,)),

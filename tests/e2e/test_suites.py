@@ -24,6 +24,7 @@ EVERY = bool(os.environ.get("MCPMOCK_E2E_ALL"))
 STRICT = ("-o", "asyncio_mode=strict", "-o", "asyncio_default_fixture_loop_scope=function")
 AUTO = ("-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function")
 ALONE = [
+    ("sdk", "asyncio", STRICT, 4),
     ("auto", "asyncio", AUTO, 1),
     ("fastmcp", "asyncio", STRICT, 3),
     ("plain", "randomly", (), 6),
@@ -49,7 +50,6 @@ def suite(pythons: Pythons, tmp_path: Path) -> Suite:
 @pytest.mark.parametrize(
     ("names", "plugins", "options", "passed"),
     [
-        ("sdk", "asyncio", STRICT, 4),
         ("auto", "trio", ("-o", "trio_mode=true"), 1),
         ("unused", "", (), 1),
         *(ALONE if EVERY else []),

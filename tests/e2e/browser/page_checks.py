@@ -8,7 +8,6 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from itertools import product
 from pathlib import Path
 from time import perf_counter
 
@@ -301,6 +300,9 @@ def test_narrow(open_page: Open) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
+LOOKS = [(1280, "light"), (400, "dark")]
+if os.environ.get("MCPMOCK_E2E_ALL"):
+    LOOKS += [(1280, "dark"), (400, "light")]
 VIEWS = (
     ("everything.html", "", ""),
     ("everything.html", "#n=74", ""),
@@ -325,7 +327,7 @@ def test_accessible(open_page: Open, name: str, link: str, keys: str) -> None:
     for key in keys.split():
         page.keyboard.press(key)
     page.evaluate(Path(AXE or "").read_text())
-    for width, theme in product((1280, 400), ("light", "dark")):
+    for width, theme in LOOKS:
         page.set_viewport_size({"width": width, "height": 800})
         page.emulate_media(color_scheme=theme)
         result = page.evaluate("axe.run({resultTypes: ['violations']})")
