@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from mcpmock.stubs.builder import Stub
     from mcpmock.testing.cassette_store import CassetteStore
     from mcpmock.testing.explored_body import ExploredBody
-    from mcpmock.testing.failure_page import SessionLog
+    from mcpmock.testing.failure import SessionLog
     from mcpmock.testing.races import Race
     from mcpmock.testing.servers import CassetteFile, Client, ServerUse
     from mcpmock.testing.settings import Settings
@@ -211,7 +211,7 @@ def _write_page(item: pytest.Item, report: pytest.TestReport, recorded: Path) ->
     live = item.stash.get(_live, None)
     if live is None:
         return []
-    from mcpmock.testing.failure_page import write_failure_page
+    from mcpmock.testing.failure import write_failure_page
 
     folder = item.config.invocation_params.dir / item.config.option.mcpmock_report
     path, line = write_failure_page(folder, item.nodeid, recorded, live)
@@ -372,7 +372,7 @@ def mcpmock_server(
 
             request.node.stash[_body] = ExploredBody(request.node, use.server.close)
         if request.config.option.mcpmock_report:
-            from mcpmock.testing.failure_page import SessionLog
+            from mcpmock.testing.failure import SessionLog
 
             request.node.stash[_live] = SessionLog(use.server.log)
         yield use.server

@@ -133,6 +133,6 @@ def scan(cassette: Source) -> list[SecretFound]:
     >>> mcpmock.scan("weather.jsonl")
     []
     """
-    from mcpmock.batch.scan import scan_source
+    from mcpmock.batch.check import scan_source
 
     return scan_source(as_one(cassette))

@@ -1,5 +1,5 @@
-"""Joins cassettes: their takes in the given order, in canonical form with their times. Bytes in and
-bytes out.
+"""Joins cassettes: their takes in the given order, in canonical form with their times; or replaces
+the takes of one test. Bytes in and bytes out.
 
 Concatenating files that end in a whole line joins them too; `merge` also formats and seals the
 takes and refuses duplicates.
@@ -11,11 +11,14 @@ import hashlib
 from collections.abc import Iterable
 
 import attrs
+import msgspec
 
 from mcpmock.errors import CassetteError
 
 from .canonical import Canonical, canonical
-from .model import Damage
+from .lines import Sheet, take_apart
+from .model import Cassette, Damage
+from .parser import header_of
 
 
 @attrs.frozen
@@ -53,3 +56,37 @@ def merge(parts: Iterable[tuple[str, bytes]]) -> Merged:
         sealed=sum(formed.sealed for formed in joined),
         torn=tuple(torn),
     )
+
+
+def appended(old: bytes, new: bytes) -> bytes:
+    """Return two cassettes as one; the first may end in a torn line."""
+    return old + (b"\n" if old and not old.endswith(b"\n") else b"") + new
+
+
+def retaken(old: bytes, new: bytes, test: str) -> bytes:
+    """Return the old cassette with the new takes in the place of the takes of this test, and of
+    those that name no test, which no test would replace otherwise. The other takes stay byte for
+    byte.
+    """
+    sheets, _ = take_apart(old)
+    parts: list[bytes] = []
+    placed = False
+    for sheet in sheets:
+        if _test_of(sheet) not in (None, test):
+            parts.append(sheet.data)
+        elif not placed:
+            placed = True
+            parts.append(appended(new, b""))
+    return b"".join(parts if placed else [*parts, new])
+
+
+def own_first(cassette: Cassette, test: str) -> Cassette:
+    """Return the cassette as this test plays it: with its own takes first."""
+    # Another test may have recorded the same request with a server in another state.
+    takes = sorted(cassette.takes, key=lambda take: take.header.test != test)
+    return msgspec.structs.replace(cassette, takes=takes)
+
+
+def _test_of(sheet: Sheet) -> str | None:
+    header = None if sheet.header is None else header_of(sheet.header.raw)
+    return None if header is None else header.test

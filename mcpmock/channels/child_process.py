@@ -2,7 +2,7 @@
 a channel of it.
 
 Neither this nor what it imports needs trio: a command that starts its server here first and imports
-trio then (`cli.options_server`) has both happen at once.
+trio then (`cli.run_setup`) has both happen at once.
 """
 
 from __future__ import annotations

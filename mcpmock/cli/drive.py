@@ -11,14 +11,12 @@ from mcpmock.errors import McpMockError
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.driving import DriveOptions, LoadOptions
 from mcpmock.options.faults import FaultOptions
-from mcpmock.options.server import ServerOptions, ValueOptions
+from mcpmock.options.listening import ServerOptions, ValueOptions
 
 from .option_table import COMMAND, TableCommand, options
-from .options_faults import faults_of
 from .options_load import limits_of, pace_of
-from .options_server import check_server, server_of, values_of
 from .output import CASSETTE, say, say_notices
-from .run_setup import run_to_end
+from .run_setup import check_server, faults_of, run_to_end, server_of, values_of
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette

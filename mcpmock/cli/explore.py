@@ -12,11 +12,11 @@ import click
 from mcpmock.errors import McpMockError
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.exploring import ExploreOptions
-from mcpmock.options.server import ServerOptions
+from mcpmock.options.listening import ServerOptions
 
 from .option_table import COMMAND, TableCommand, options
-from .options_server import check_server, server_of, url_of
 from .output import CASSETTE, encodable, say, say_notices
+from .run_setup import check_server, server_of, url_of
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette
@@ -196,7 +196,7 @@ def _space(
     from mcpmock.errors import CassetteError
     from mcpmock.explore.enumeration import Space
     from mcpmock.explore.recorded_call import richest
-    from mcpmock.playback.plan.flatten_http import bare_take
+    from mcpmock.playback.plan.steps import bare_take
     from mcpmock.transports.session_router import TransportKind
 
     sessions = [

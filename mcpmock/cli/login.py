@@ -11,8 +11,8 @@ from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.login import LoginCommandOptions
 
 from .option_table import options
-from .options_server import url_of
 from .output import emit, say
+from .run_setup import url_of
 
 
 @click.command(short_help="Log in to a remote server, for --oauth.")

@@ -11,17 +11,13 @@ import click
 
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.faults import FaultOptions
-from mcpmock.options.listening import ListenOptions
+from mcpmock.options.listening import ListenOptions, ServerOptions
 from mcpmock.options.recording import ProxyOptions
 from mcpmock.options.replay import ReplayCommandOptions
-from mcpmock.options.server import ServerOptions
 
 from .option_table import COMMAND, TableCommand, options
-from .options_faults import faults_of
-from .options_listen import front_of
-from .options_server import server_of
 from .replay import play
-from .run_setup import run_to_end
+from .run_setup import faults_of, front_of, run_to_end, server_of
 
 if TYPE_CHECKING:
     from mcpmock.faults.receipts import FaultRun

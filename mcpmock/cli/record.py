@@ -15,11 +15,8 @@ from mcpmock.options.listening import ListenOptions
 from mcpmock.options.recording import RecordOptions
 
 from .option_table import COMMAND, TableCommand, options
-from .options_faults import faults_of
-from .options_listen import front_of
-from .options_server import command_of, url_of
 from .output import say
-from .run_setup import run_to_end
+from .run_setup import command_of, faults_of, front_of, run_to_end, url_of
 
 if TYPE_CHECKING:
     from mcpmock.sessions.run import Front

@@ -13,16 +13,12 @@ import click
 from mcpmock.errors import McpMockError
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.faults import FaultOptions
-from mcpmock.options.listening import ListenOptions
+from mcpmock.options.listening import ListenOptions, ServerOptions
 from mcpmock.options.replay import ReplayCommandOptions
-from mcpmock.options.server import ServerOptions
 
 from .option_table import COMMAND, TableCommand, options
-from .options_faults import faults_of
-from .options_listen import front_of
-from .options_server import server_of
 from .output import CASSETTE, emit, say, say_notices
-from .run_setup import run_to_end, spare_collections
+from .run_setup import faults_of, front_of, run_to_end, server_of, spare_collections
 
 if TYPE_CHECKING:
     from mcpmock.authorization.options import AuthorizationOptions

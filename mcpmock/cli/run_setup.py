@@ -1,15 +1,127 @@
-"""Running a `Setup` from the command line: sessions, the summary of the faults, the exit status."""
+"""From options to a `Setup`, and its run: the server, the front, the faults, the exit status and
+the summary at the end.
+"""
 
 from __future__ import annotations
 
 import gc
+import os
+import re
+import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from .options_faults import report_faults
+import attrs
+import click
+
+from .early_start import take_server
+from .output import Announcer, emit, say
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcpmock.faults.receipts import FaultRun
+    from mcpmock.logins.credentials import OAuthCredentials
     from mcpmock.options.console import ConsoleOptions
-    from mcpmock.sessions.run import Setup
+    from mcpmock.options.faults import FaultOptions
+    from mcpmock.options.listening import ListenOptions, ServerOptions, ValueOptions
+    from mcpmock.protocol.transport_facts import Headers
+    from mcpmock.sessions.http_front import HttpFront
+    from mcpmock.sessions.run import Front, Setup
+    from mcpmock.sessions.servers import Command, Server
+    from mcpmock.sessions.url_server import Url
+    from mcpmock.transports.session_router import TransportKind
+
+
+_ORIGIN = re.compile(r"null|[A-Za-z][A-Za-z0-9+.-]*://[0-9A-Za-z.:_~%\[\]-]+/?")
+
+
+def listening_of(
+    options: ListenOptions, announcer: Announcer, *, default: str | None = None
+) -> HttpFront | None:
+    """Return the `HttpFront` that the options describe; None without an address. Raises UsageError
+    for a contradiction.
+    """
+    address = default if options.listen is None else options.listen
+    if address is None:
+        if options.given:
+            raise click.UsageError(
+                f"{options.given} needs --listen (without it, the client is on stdio)"
+            )
+        return None
+
+    from mcpmock.channels.http.addresses import (  # over stdio we do without
+        is_loopback,
+        parse_listen,
+    )
+    from mcpmock.channels.http.server import SESSION_TIMEOUT_S
+    from mcpmock.errors import McpMockError
+    from mcpmock.sessions.http_front import HttpFront
+
+    timeout = options.session_timeout
+    try:
+        host, port = parse_listen(address)
+    except McpMockError as error:
+        raise click.BadParameter(str(error), param_hint="--listen") from error
+    _check_allowed(options)
+    if not is_loopback(host) and not options.dangerously_bind:
+        raise click.BadParameter(
+            f"{host} is reachable from other machines; add --dangerously-bind to allow that",
+            param_hint="--listen",
+        )
+    return HttpFront(
+        host=host,
+        port=port,
+        kind=kind_of(options.transport),
+        hosts=frozenset(options.allow_host),
+        origins=frozenset(options.allow_origin),
+        dangerously=options.dangerously_bind,
+        session_timeout=SESSION_TIMEOUT_S if timeout is None else timeout,
+        announce=announcer.announce,
+    )
+
+
+def front_of(
+    options: ListenOptions, *, json: bool, default: str | None = None
+) -> tuple[Front, Callable[[str], None]]:
+    """Return where the client is, and how messages for the user are printed: the listener that the
+    options describe with its announcer, or stdio.
+    """
+    announcer = Announcer(json=json)
+    listening = listening_of(options, announcer, default=default)
+    if listening is not None:
+        return listening, announcer.say
+
+    from mcpmock.sessions.stdio_front import StdioFront
+
+    return StdioFront(), say
+
+
+def _check_allowed(options: ListenOptions) -> None:
+    """Reject a host or origin that no request could match; else the mistake shows as a puzzling 403
+    much later.
+    """
+    from mcpmock.transports.headers import split_authority
+
+    for host in options.allow_host:
+        if split_authority(host.strip()) is None:
+            raise click.BadParameter(
+                f"{host!a} is not a host; expected, for example, mcp.example or mcp.example:8080",
+                param_hint="--allow-host",
+            )
+    for origin in options.allow_origin:
+        if not _ORIGIN.fullmatch(origin.strip()):
+            raise click.BadParameter(
+                f"{origin!a} is not an origin; expected, for example, https://app.example",
+                param_hint="--allow-origin",
+            )
+
+
+def kind_of(transport: str | None) -> TransportKind | None:
+    from mcpmock.transports.session_router import TransportKind
+
+    return None if transport is None else TransportKind(transport)
+
 
 _COLLECTED_AFTER = 5_000, 5, 200
 """New objects, young collections, older ones. A session has few objects that are new and stay, and
@@ -36,3 +148,143 @@ def run_to_end(setup: Setup, console: ConsoleOptions) -> int:
     status = trio.run(run_sessions, setup)
     fault_status = report_faults(setup.faults, console)
     return status or fault_status
+
+
+def faults_of(options: FaultOptions) -> FaultRun | None:
+    """Return the faults; None if there are none. Raises PlanError."""
+    if not options.given:
+        return None
+
+    from mcpmock.faults.plan import load_plan
+    from mcpmock.faults.receipts import FaultRun
+
+    return FaultRun.of(load_plan(options.faults, options.fault, options.seed))
+
+
+def report_faults(run: FaultRun | None, console: ConsoleOptions) -> int:
+    """Print how often each fault fired. Gives the exit status: 1 if a fault with `must_fire`
+    never fired or a fault failed, else 0.
+    """
+    if run is None:
+        return 0
+    never_fired = {fault.title for fault in run.owing()}
+    for mistake in run.mistakes:
+        say(f"{mistake}: internal error (please report); the message passed unchanged")
+    if console.json:
+        for tally in run.tallies():
+            emit({"type": "fault", **tally}, err=True)
+    else:
+        for fault, line in zip(run.tallies(), run.summary(), strict=True):
+            if not console.quiet or fault["fault"] in never_fired:
+                say(line)
+    return int(bool(never_fired or run.mistakes))
+
+
+_FIELD = re.compile(r"([-!#$%&'*+.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)")
+_FRAMING = {"connection", "content-length", "transfer-encoding"}
+
+
+def values_of(options: ValueOptions) -> dict[str, str]:
+    """Return the values of placeholders, from the environment: on the command line, other users of
+    the machine could read them. Raises UsageError.
+    """
+    values: dict[str, str] = {}
+    if not options.value:
+        return values
+
+    from mcpmock.redaction.redactor import HOLE
+
+    for given in options.value:
+        placeholder, _, source = given.partition("=")
+        kind, _, name = source.partition(":")
+        if HOLE.fullmatch(placeholder.encode()) is None or kind != "env" or not name:
+            # Not repeated: it may hold the secret.
+            expected = "expected 'mcpmock:secret:KIND:N=env:NAME'"
+            raise click.BadParameter(expected, param_hint="--value")
+        values[placeholder] = _variable(name, "--value")
+    return values
+
+
+def check_server(options: ServerOptions) -> ServerOptions:
+    """Return the options with the URL, if that is in a variable. Raises UsageError where
+    `server_of` does; this is light.
+    """
+    if options.url_env is not None:
+        url = _variable(options.url_env, "--url-env")
+        if options.url not in (None, url):
+            raise click.UsageError("--url and --url-env are mutually exclusive")
+        options = attrs.evolve(options, url=url)
+    if (options.url is None) is not bool(options.command):
+        raise click.UsageError("name the server: either --url URL or -- COMMAND")
+    if options.url is None and options.about_url:
+        raise click.UsageError("--url-transport, --header, --header-env and --oauth need --url")
+    return options
+
+
+def server_of(options: ServerOptions) -> Server:
+    """Return the server that the options describe. Raises UsageError for a contradiction."""
+    options = check_server(options)
+    if options.url is not None:
+        fields = [*map(_field_of, options.header), *map(_field_from, options.header_env)]
+        return url_of(options.url, options.url_transport, fields, oauth=options.oauth)
+    return command_of(options.command)
+
+
+def command_of(command: Sequence[str]) -> Command:
+    """Return the server that is a process; it may run already (`early_start`)."""
+    from mcpmock.sessions.servers import Command
+
+    return Command(command, take_server(command))
+
+
+def url_of(
+    url: str,
+    transport: str | None = None,
+    headers: Headers | None = None,
+    *,
+    oauth: bool = False,
+    hint: str = "--url",
+) -> Url:
+    """Return the server at a URL. Raises BadParameter, for what `hint` names, if it is not a valid
+    URL.
+    """
+    from mcpmock.errors import McpMockError
+    from mcpmock.sessions.url_server import Url
+
+    credentials = _credentials_of(url) if oauth else None
+    try:
+        return Url.parse(url, kind_of(transport), headers, credentials)
+    except McpMockError as error:
+        raise click.BadParameter(str(error), param_hint=hint) from error
+
+
+def _credentials_of(url: str) -> OAuthCredentials:
+    from mcpmock.logins.credentials import OAuthCredentials  # few servers need a login
+    from mcpmock.logins.token_store import TokenStore
+
+    return OAuthCredentials(url, TokenStore.of_user(), person=sys.stderr.isatty())
+
+
+def _field_of(header: str, hint: str = "--header") -> tuple[str, str]:
+    """Parse `NAME: VALUE`. Errors never repeat the value: it is often a secret."""
+    found = _FIELD.fullmatch(header)
+    if found is None:
+        raise click.BadParameter("expected 'NAME: VALUE'", param_hint=hint)
+    name, value = found.groups()
+    if name.lower() in _FRAMING:
+        raise click.BadParameter(f"{name} is set by mcpmock and cannot be changed", param_hint=hint)
+    return name, value.strip(" \t")
+
+
+def _field_from(header: str) -> tuple[str, str]:
+    """Return the header that `NAME: [WORD ]VARIABLE` describes."""
+    name, value = _field_of(header, "--header-env")
+    *before, variable = value.split(" ")
+    return _field_of(f"{name}: {' '.join([*before, _variable(variable, '--header-env')])}")
+
+
+def _variable(name: str, hint: str) -> str:
+    """Return the value of an environment variable. Raises BadParameter if it is not set."""
+    if name not in os.environ:
+        raise click.BadParameter(f"{name} is not set in the environment", param_hint=hint)
+    return os.environ[name]

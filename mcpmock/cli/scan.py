@@ -36,7 +36,7 @@ def scan(files: tuple[str, ...], sharing: SharingOptions, console: ConsoleOption
     percent encoding too. Exit status: 0 if there are none, 1 if there are any, 3 if a file cannot
     be read. `mcpmock redact` replaces them.
     """
-    from mcpmock.batch.scan import scan_source
+    from mcpmock.batch.check import scan_source
 
     named = list_files(files, sharing.scheduler, quiet=console.quiet)
     with work_on_each(scan_source, named, sharing, quiet=console.quiet) as results:

@@ -90,8 +90,8 @@ def _follow(file: Path, event_filter: Filter, *, json: bool, raw: bool) -> int:
 
     from mcpmock.cassette.file import load
     from mcpmock.cassette.model import Cassette
-    from mcpmock.sessions.followed_file import POLL_S, FollowedFile
-    from mcpmock.view.growth import GrowingTimeline
+    from mcpmock.sessions.watch import POLL_S, FollowedFile
+    from mcpmock.view.live import GrowingTimeline
 
     if file.exists():
         load(file)  # refuses another file

@@ -78,7 +78,7 @@ def draw_waterfall(everything: Sequence[Row]) -> Drawing:
     if not width:
         return Drawing()
 
-    from mcpmock.view.waterfall import ASCII, UNICODE, waterfall
+    from mcpmock.view.lanes import ASCII, UNICODE, waterfall
 
     drawing, first = Drawing(width), 0
     symbols = UNICODE if can_print("".join(UNICODE)) else ASCII

@@ -12,13 +12,12 @@ import click
 from mcpmock.options.comparing import DiffOptions, VerifyOptions
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.faults import FaultOptions
-from mcpmock.options.server import ServerOptions, ValueOptions
+from mcpmock.options.listening import ServerOptions, ValueOptions
 
 from .diff import ignore_rules_of
 from .option_table import COMMAND, TableCommand, options
-from .options_faults import faults_of, report_faults
-from .options_server import check_server, server_of, values_of
 from .output import CASSETTE, say, say_notices
+from .run_setup import check_server, faults_of, report_faults, server_of, values_of
 
 
 @click.command(cls=TableCommand, short_help="Compare a real server with its recording.")

@@ -18,7 +18,7 @@ from mcpmock.faults.event_order import EventOrder
 from mcpmock.faults.fault import Fault
 from mcpmock.faults.kinds.cancel import Cancel
 from mcpmock.faults.plan import Plan
-from mcpmock.playback.plan.flatten_http import bare_take
+from mcpmock.playback.plan.steps import bare_take
 from mcpmock.protocol import edit
 from mcpmock.protocol.correlation import CANCELLED
 

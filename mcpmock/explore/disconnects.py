@@ -1,6 +1,7 @@
-"""`Disconnects`: a stage directly in front of a server over Streamable HTTP that cuts connections.
-The client loses an event stream behind one of its events, and takes it up again with
-`Last-Event-ID`: that is in `transports.streamable_http.client`.
+"""Stages directly in front of a server under test: `ServerView` knows what it owes, and
+`Disconnects` cuts connections over Streamable HTTP. The client loses an event stream behind one of
+its events, and takes it up again with `Last-Event-ID`: that is in
+`transports.streamable_http.client`.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import attrs
 
-from mcpmock.pipeline.stage import Action, Send, Stage
+from mcpmock.pipeline.stage import PASS, Action, Send, Stage
 from mcpmock.protocol import messages as m
+from mcpmock.protocol.correlation import Correlation
 from mcpmock.protocol.http_reply import EVENT_STREAM
+from mcpmock.protocol.messages import C2S, S2C, Frame, parse_items
 
 from .recorded_call import word_of
 
@@ -94,3 +97,25 @@ class Disconnects(Stage):
             case _:
                 pass
         return False
+
+
+@attrs.define
+class ServerView(Stage):
+    """What passed, as the server saw it: behind all faults."""
+
+    _calls: Correlation = attrs.field(factory=Correlation)
+    _count: int = 0
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
+        for frame in seen:
+            for message in parse_items(frame.raw) if frame.fact is None else ():
+                self._count += 1
+                self._calls.note(frame.direction, message, self._count, frame.exchange)
+        return PASS
+
+    def owes(self, id_: bytes) -> bool:
+        """Return whether the server has this request, and neither answered it nor waits for an
+        answer of the client itself.
+        """
+        open_ = self._calls.open_call(C2S, id_) is not None
+        return open_ and not self._calls.open_calls(S2C)

@@ -25,12 +25,11 @@ from .delay_queue import Keep
 from .extra_posts import ExtraPosts
 from .fault import OWN, Act, Fault
 from .match import SPELLED_OUT, Subject
-from .outcome import Outcome
 from .receipts import FaultRun, Note
 from .responses import plain_response, uncounted
 from .segments import On, Unit, UnitSplitter
 from .session_state import Effect, SessionState
-from .triggers import Triggers
+from .triggers import Outcome, Triggers
 
 _OWN = m.encode(OWN)[:-1]
 _ENDINGS = On.END | On.HANGUP | On.CLOSE | On.LEFT

@@ -1,4 +1,6 @@
-"""Where clients over HTTP are listened for, and whom to let in: `--listen` and its companions."""
+"""Which real server is reached, a command or a URL; and where clients over HTTP are listened for:
+`--listen` and its companions.
+"""
 
 from typing import Literal
 
@@ -46,3 +48,55 @@ class ListenOptions:
         """The names of those that are set, for an error message."""
         names = [name for name, value in attrs.asdict(self).items() if value]
         return " and ".join("--" + name.replace("_", "-") for name in names)
+
+
+OAUTH_HELP = "Authorize every request to --url with the login of `mcpmock login URL`."
+
+
+@attrs.frozen(kw_only=True)
+class ServerOptions:
+    """`--url`, its companions and the COMMAND argument."""
+
+    url: str | None = option(
+        None, "URL of the server, instead of COMMAND.", metavar="URL", private=True
+    )
+    url_env: str | None = option(
+        None, "Environment variable with the URL, if it is secret.", metavar="NAME", private=True
+    )
+    url_transport: HttpTransport | None = option(
+        None,
+        "Transport of --url.  [default: sse if its path ends with /sse, else streamable-http]",
+    )
+    header: tuple[str, ...] = option(
+        (),
+        "Add this header to every request that mcpmock itself makes to --url (repeatable).",
+        metavar="'NAME: VALUE'",
+        private=True,
+    )
+    header_env: tuple[str, ...] = option(
+        (),
+        "Like --header, but VARIABLE is replaced by the value of that environment variable; "
+        "'Authorization: Bearer VARIABLE' keeps the word before it (repeatable).",
+        metavar="'NAME: VARIABLE'",
+        private=True,
+    )
+    oauth: bool = option(False, OAUTH_HELP, private=True)
+    command: tuple[str, ...] = ()
+
+    @property
+    def about_url(self) -> bool:
+        """Whether there is an option that only makes sense with a URL."""
+        return bool(self.url_transport or self.header or self.header_env or self.oauth)
+
+
+@attrs.frozen(kw_only=True)
+class ValueOptions:
+    """What stands for the secrets of a recording."""
+
+    value: tuple[str, ...] = option(
+        (),
+        "Send the value of this environment variable in place of a placeholder such as "
+        "mcpmock:secret:token:1 (repeatable).",
+        metavar="'PLACEHOLDER=env:NAME'",
+        private=True,
+    )

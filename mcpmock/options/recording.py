@@ -5,8 +5,8 @@ from typing import Literal
 
 import attrs
 
+from .listening import OAUTH_HELP
 from .option import option
-from .server import OAUTH_HELP
 
 RecordMode = Literal["none", "once", "new_episodes", "all", "rewrite"]
 

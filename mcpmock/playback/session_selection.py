@@ -18,10 +18,8 @@ from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette, Episode, Event
 from mcpmock.options.replay import MissAction, Order, Repeats, ReplayOptions, SessionUse
-from mcpmock.playback.plan.builder import build_plan
-from mcpmock.playback.plan.growth import begin_plan
-from mcpmock.playback.plan.join_resumed import resumed
-from mcpmock.playback.plan.steps import is_message, merged
+from mcpmock.playback.plan.builder import begin_plan, build_plan
+from mcpmock.playback.plan.steps import is_message, merged, resumed
 from mcpmock.protocol.messages import (
     HttpRequest,
     Request,

@@ -21,6 +21,7 @@ import attrs
 import msgspec
 
 from mcpmock.cassette.model import Episode, Event, event_line
+from mcpmock.playback.plan.steps import SSE
 from mcpmock.protocol import edit
 from mcpmock.protocol.correlation import Correlation, PendingCall, id_space
 from mcpmock.protocol.messages import (
@@ -61,7 +62,6 @@ from mcpmock.protocol.transport_facts import (
 )
 
 from .header_profile import is_mirror
-from .plan.flatten_http import SSE
 
 DISCOVER = "server/discover"
 _PREFIX = "io.modelcontextprotocol/"

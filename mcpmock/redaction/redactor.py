@@ -1,7 +1,7 @@
 """`Redactor`: replaces secrets before they are recorded.
 
 It stands between the wire and the cassette, and never changes the wire. A secret becomes a
-placeholder (`placeholder_table`). On replay that is a variable (`playback.variables`), so a
+placeholder (`placeholders`). On replay that is a variable (`playback.variables`), so a
 redacted cassette still answers. Here is where texts stand in frames, heads and command lines;
 `text_redactor` has what may stand in a text, `headers` what in a field.
 """

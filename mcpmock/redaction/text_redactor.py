@@ -1,8 +1,8 @@
 """`TextRedactor`: replaces secrets in JSON and in text, and in the texts inside texts.
 
-Only strings are replaced; numbers, structure and every other byte stay. `secret_names` and
-`secret_formats` find the secrets, `known_values` those that were found before; `encodings` opens
-what is spelled otherwise. `placeholder_table` has what they are replaced by; `redactor` above knows
+Only strings are replaced; numbers, structure and every other byte stay. `secret_formats` finds
+the secrets, `known_values` those that were found before; `encodings` opens
+what is spelled otherwise. `placeholders` has what they are replaced by; `redactor` above knows
 where in a frame text stands.
 """
 

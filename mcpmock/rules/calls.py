@@ -15,7 +15,7 @@ from mcpmock.protocol.messages import Direction, Notification, Request, Response
 from .context import CheckedMessage, State, describe_call, short
 from .lifecycle import INITIALIZE
 from .memory import drop_oldest
-from .rule import Breach
+from .specification import Breach
 
 MAX_CALLS = 20_000
 """How many calls and ids are remembered."""

@@ -19,7 +19,7 @@ from mcpmock.protocol.methods import (
 
 from .context import CheckedMessage, Object, State, declared, short
 from .exchange import MAX_REMEMBERED
-from .rule import Breach
+from .specification import Breach
 
 _LOGGING = "notifications/message"
 

@@ -12,7 +12,7 @@ from mcpmock.protocol.transport_facts import NO_SESSION
 
 from .context import ServerState
 from .conversation import ConversationChecker
-from .rule import Violation
+from .specification import Violation
 
 
 @attrs.frozen

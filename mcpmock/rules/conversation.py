@@ -23,7 +23,7 @@ from .exchange import MAX_REMEMBERED, CheckedExchange, OpenExchanges
 from .memory import IncompleteMessages, slim_request
 from .messages import Judge, MessageChecker
 from .revisions import revision_named, revision_of
-from .rule import Breach, Violation
+from .specification import Breach, Violation
 
 _OVER_HTTP = ("streamable-http", "sse")
 

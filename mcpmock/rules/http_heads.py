@@ -24,7 +24,7 @@ from mcpmock.redaction.encodings import unwrapped
 from .context import CheckedMessage, Phase, State, short
 from .exchange import MAX_REMEMBERED, CheckedExchange
 from .lifecycle import INITIALIZE
-from .rule import Breach
+from .specification import Breach
 
 _JSON = "application/json"
 _METHODS = ("POST", "GET", "DELETE")

@@ -13,7 +13,7 @@ from mcpmock.protocol.messages import Frame
 
 from .context import short
 from .exchange import CheckedExchange
-from .rule import Breach
+from .specification import Breach
 
 _MESSAGE_EVENTS = (None, "", "message")
 

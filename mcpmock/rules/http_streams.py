@@ -11,7 +11,7 @@ from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER
 
 from .context import CheckedMessage, describe_call, short
 from .exchange import CheckedExchange
-from .rule import Breach
+from .specification import Breach
 from .subscriptions import LISTEN
 
 

@@ -13,7 +13,7 @@ from .context import CheckedMessage, Object, State, as_object, declared, short
 from .exchange import MAX_REMEMBERED
 from .memory import drop_oldest
 from .modern import CAPABILITIES, INPUT_REQUIRED
-from .rule import Breach
+from .specification import Breach
 
 _METHODS_WITH_INPUT = {"tools/call", "prompts/get", "resources/read"}
 _GATES = {

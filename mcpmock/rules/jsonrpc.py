@@ -8,7 +8,7 @@ from mcpmock.protocol import messages as m
 from mcpmock.protocol.methods import ROWS, MessageKind
 
 from .context import CheckedMessage, short
-from .rule import Breach
+from .specification import Breach
 
 _REQUESTS = {row.name for row in ROWS if row.kind is MessageKind.REQUEST}
 

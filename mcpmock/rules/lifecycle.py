@@ -11,7 +11,7 @@ from mcpmock.protocol.methods import LATEST
 
 from .context import CheckedMessage, Phase, State, as_object
 from .exchange import MAX_REMEMBERED
-from .rule import Breach
+from .specification import Breach
 
 INITIALIZE, INITIALIZED, DISCOVER = "initialize", "notifications/initialized", "server/discover"
 HANDSHAKE = {INITIALIZE, INITIALIZED}

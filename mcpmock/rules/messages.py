@@ -25,8 +25,7 @@ from .known_deviations import find_deviation
 from .memory import drop_oldest, slim_request, too_long
 from .progress import ProgressTracker
 from .revisions import revision_of, revision_of_call
-from .rule import Breach, Violation
-from .specification import in_force
+from .specification import Breach, Violation, in_force
 from .subscriptions import Subscriptions
 
 _NEED_WHOLE_SESSION = {

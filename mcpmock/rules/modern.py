@@ -19,7 +19,7 @@ from mcpmock.protocol.revisions import VERSION_PATH
 
 from .context import PREFIX, CheckedMessage, Object, Phase, State, as_object, short
 from .lifecycle import DISCOVER
-from .rule import Breach
+from .specification import Breach
 
 VERSION, CAPABILITIES = VERSION_PATH[-1], f"{PREFIX}clientCapabilities"
 COMPLETE, INPUT_REQUIRED = "complete", "input_required"

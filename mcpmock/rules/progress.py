@@ -15,7 +15,7 @@ from .calls import CallTracker
 from .context import CheckedMessage, describe_call, short
 from .jsonrpc import is_string_or_integer
 from .memory import drop_oldest
-from .rule import Breach
+from .specification import Breach
 
 MAX_CALLS = 10_000
 

@@ -15,7 +15,7 @@ from mcpmock.protocol.correlation import Correlation, PendingCall
 from .context import PREFIX, CheckedMessage, Object, as_object, short
 from .exchange import MAX_REMEMBERED
 from .memory import drop_oldest
-from .rule import Breach
+from .specification import Breach
 
 LISTEN = "subscriptions/listen"
 _ACKNOWLEDGED, _LOG = "notifications/subscriptions/acknowledged", "notifications/message"

@@ -1,8 +1,8 @@
 """Reads the conversations of a cassette: calls, each with the messages that belong to it, and the
 messages that belong to none.
 
-Reads messages without their HTTP exchanges (`flatten_http`), because a diff ignores the transport;
-of HTTP it keeps only the status of each exchange. A message certainly belongs to a call if it names
+Reads messages without their HTTP exchanges (`plan.steps`), because a diff ignores the transport; of
+HTTP it keeps only the status of each exchange. A message certainly belongs to a call if it names
 the call or came on its stream, and presumably if the call was the only open one
 (`Correlation.related`). `pairing` finds the counterparts of conversations.
 """
@@ -17,7 +17,7 @@ import attrs
 from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette, Event, Take
-from mcpmock.playback.plan.flatten_http import bare
+from mcpmock.playback.plan.steps import bare
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED, Correlation, id_space
 

@@ -25,7 +25,7 @@ from mcpmock.channels.null_client import NullClient
 from mcpmock.errors import CannotReach, CassetteError
 from mcpmock.playback.client.driver import Driver
 from mcpmock.playback.client.script import ClientScript, script_of, unbound_placeholders
-from mcpmock.playback.plan.flatten_http import bare_take
+from mcpmock.playback.plan.steps import bare_take
 from mcpmock.playback.timing import Timing
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.redaction.placeholders import highest_number

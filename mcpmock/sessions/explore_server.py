@@ -1,7 +1,7 @@
 """`ExploredServer`: a server that is explored. Each run plays the recorded client to it in another
 order, with a process of its own or, at a URL, in a session of its own.
 
-The driver waits for an answer only while the server owes it (`explore.server_view`), so that a run
+The driver waits for an answer only while the server owes it (`explore.disconnects`), so that a run
 with a cancel costs what the session costs.
 """
 
@@ -20,7 +20,7 @@ from mcpmock.channels.null_client import NullClient
 from mcpmock.channels.process import STEP_TIMEOUT_S, ProcessChannel
 from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.explore.arrangement import PROBE_ID, Arrangement, arrange
-from mcpmock.explore.disconnects import Disconnects
+from mcpmock.explore.disconnects import Disconnects, ServerView
 from mcpmock.explore.oracles import (
     SERVER_ORACLES,
     Baseline,
@@ -31,7 +31,6 @@ from mcpmock.explore.oracles import (
 )
 from mcpmock.explore.recorded_call import RecordedRequest, requests_of
 from mcpmock.explore.results import JudgedRun, recorded_run
-from mcpmock.explore.server_view import ServerView
 from mcpmock.explore.variant import Variant
 from mcpmock.faults.kinds.cancel import Cancel
 from mcpmock.faults.plan import Plan

@@ -25,7 +25,7 @@ from mcpmock.channels.http.addresses import is_loopback, listen
 from mcpmock.channels.http.server import SESSION_TIMEOUT_S, HttpListener, HttpServerChannel
 from mcpmock.errors import McpMockError
 from mcpmock.pipeline.stage import Stage
-from mcpmock.playback.plan.flatten_http import bare
+from mcpmock.playback.plan.steps import bare
 from mcpmock.playback.player import Player
 from mcpmock.playback.session_selection import SessionSelection
 from mcpmock.protocol.transport_facts import NO_SESSION

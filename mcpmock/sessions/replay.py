@@ -76,6 +76,6 @@ def bare_messages(cassette: Cassette) -> Cassette:
     if all(take.transport == "stdio" for take in cassette.takes):
         return cassette
 
-    from mcpmock.playback.plan.flatten_http import bare  # most cassettes need it not
+    from mcpmock.playback.plan.steps import bare  # most cassettes need it not
 
     return bare(cassette, one_session=True)

@@ -3,7 +3,7 @@
 A test records to a file of its own, in a folder of the run. If the test passes, its takes go into
 the cassette; otherwise they go into a `.rej` file beside it, and the cassette stays as it was. What
 the run has done to a cassette so far is in a file of that folder, under a lock: all xdist workers
-get the same folder. `servers` uses this; `cassette.takes_by_test` knows which take belongs
+get the same folder. `servers` uses this; `cassette.merge` knows which take belongs
 to which test.
 """
 
@@ -21,7 +21,7 @@ import attrs
 import msgspec
 
 from mcpmock.cassette.file import read_bytes, rewrite
-from mcpmock.cassette.takes_by_test import appended, retaken
+from mcpmock.cassette.merge import appended, retaken
 
 from .plugin_session import new_folder
 from .settings import Settings

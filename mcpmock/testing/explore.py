@@ -32,7 +32,7 @@ from mcpmock.explore.recorded_call import richest
 from mcpmock.explore.results import recorded_run
 from mcpmock.explore.shrink import Shrinking, shrink
 from mcpmock.explore.variant import Variant
-from mcpmock.playback.plan.flatten_http import bare_take
+from mcpmock.playback.plan.steps import bare_take
 from mcpmock.printable import printable
 from mcpmock.protocol.messages import Frame
 from mcpmock.trials import search

@@ -20,8 +20,8 @@ from mcpmock.api.server import ReplayServer, read_authorization, replay_options
 from mcpmock.api.targets import parse_server, say
 from mcpmock.api.thread import Thread
 from mcpmock.api.thread_server import ThreadServer
+from mcpmock.cassette.merge import own_first
 from mcpmock.cassette.model import Cassette
-from mcpmock.cassette.takes_by_test import own_first
 from mcpmock.faults.control import Faults, run_of
 from mcpmock.faults.fault import PlanError
 from mcpmock.faults.receipts import FaultRun

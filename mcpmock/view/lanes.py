@@ -1,5 +1,5 @@
 """Where the rows of a timeline are drawn: a time axis without its idle stretches, and a lane for
-each session and direction.
+each session and direction; as a page, or as text with a bar from each request to its answer.
 
     axis:   handshake ........ idle, folded ........ call
     lanes:  client ->   [initialize]        [tools/call     ]
@@ -14,9 +14,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import pairwise
 from statistics import median_low
+from typing import NamedTuple
 
 import attrs
 
+from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.messages import C2S
 
 from .timeline import Row
@@ -132,3 +134,57 @@ class Lanes:
     def lines(self) -> int:
         """Of all lanes together."""
         return sum(lane.lines for lane in self._all) or 1
+
+
+class Symbols(NamedTuple):
+    """What a drawing is made of, each one column wide."""
+
+    bar: str
+    open: str
+    """The time of a request that got no answer, to its cancellation or the end of the take."""
+    point: str
+    fold: str
+
+
+UNICODE = Symbols("━", "╌", "•", "≈")
+ASCII = Symbols("=", "-", ".", "~")
+
+
+class Waterfall(NamedTuple):
+    """All lines have the same width."""
+
+    scale: str
+    lines: list[str]
+
+
+def waterfall(
+    rows: Sequence[Row], first: int, width: int, end: str, symbols: Symbols = UNICODE
+) -> Waterfall:
+    """Draw all rows of a take; `first` is the index of the first in the timeline, `end` the label
+    at the end of the scale.
+    """
+    axis = TimeAxis.over(rows)
+    at = [axis.place(row) for row in rows]
+    last = max(axis.at, 1)
+
+    def column(place: int) -> int:
+        return place * (width - 1) // last
+
+    ends: dict[int, tuple[str, int]] = {}
+    for row, place in zip(rows, at, strict=True):
+        if row.call is not None and row.kind in ("response", "error"):
+            ends.setdefault(row.call, (symbols.bar, column(place)))
+        elif row.call is not None and row.method == CANCELLED:
+            ends.setdefault(row.call, (symbols.open, column(place)))
+    lines = []
+    for index, (row, place) in enumerate(zip(rows, at, strict=True), first):
+        start = column(place)
+        drawn = symbols.point
+        if row.kind == "request":
+            line, stop = ends.get(index, (symbols.open, width - 1))
+            drawn = symbols.bar + line * (stop - start)
+        lines.append(f"{' ' * start}{drawn}".ljust(width))
+    scale = list("0".ljust(width))
+    for place, _ in axis.folds:
+        scale[max(column(place), 1)] = symbols.fold
+    return Waterfall("".join(scale)[: width - len(end) - 1] + " " + end, lines)

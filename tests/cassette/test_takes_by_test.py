@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+from mcpmock.cassette.merge import appended, own_first, retaken
 from mcpmock.cassette.parser import read
-from mcpmock.cassette.takes_by_test import appended, own_first, retaken
 from tests.support import INITIALIZE, c, cassette_bytes
 from tests.support.takes import said, take
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcpmock.cli.options_server import server_of
-from mcpmock.options.server import ServerOptions
+from mcpmock.cli.run_setup import server_of
+from mcpmock.options.listening import ServerOptions
 from mcpmock.sessions.servers import Command
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_router import TransportKind

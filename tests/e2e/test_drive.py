@@ -13,7 +13,7 @@ import pytest
 
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
-from mcpmock.playback.plan.flatten_http import bare
+from mcpmock.playback.plan.steps import bare
 from mcpmock.semantic_diff.compare import compare
 from tests.support.processes import MCPMOCK, replay
 

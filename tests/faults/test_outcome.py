@@ -5,8 +5,8 @@ from __future__ import annotations
 from mcpmock.faults.fault import MatchedMessage
 from mcpmock.faults.kinds.loss import Drop
 from mcpmock.faults.match import Subject
-from mcpmock.faults.outcome import Outcome
 from mcpmock.faults.segments import On
+from mcpmock.faults.triggers import Outcome
 from mcpmock.pipeline.stage import Hangup, Send
 from tests.support import c2s, s2c
 

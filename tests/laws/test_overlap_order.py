@@ -10,8 +10,7 @@ from typing import Any
 
 from mcpmock.cassette.model import Episode
 from mcpmock.playback.plan.builder import build_plan
-from mcpmock.playback.plan.overlaps import OverlapFinder
-from mcpmock.playback.plan.plan import ReplayPlan
+from mcpmock.playback.plan.plan import OverlapFinder, ReplayPlan
 from mcpmock.playback.schedule import ENDINGS, Schedule
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import C2S, Frame

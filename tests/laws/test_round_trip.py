@@ -18,7 +18,7 @@ from mcpmock.cassette.parser import read
 from mcpmock.options.replay import Order
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Stage
-from mcpmock.playback.plan.flatten_http import bare
+from mcpmock.playback.plan.steps import bare
 from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.playback.translation import revisions_spoken, translate

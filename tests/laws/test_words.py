@@ -29,7 +29,7 @@ GLOSSARY = {
     "Rule": {
         "BrokenRule": "mcpmock.explore.oracles",
         "DiffRule": "mcpmock.semantic_diff.severity",
-        "Rule": "mcpmock.rules.rule",
+        "Rule": "mcpmock.rules.specification",
     },
     "Rules": {"IgnoreRules": "mcpmock.semantic_diff.ignore_rules"},
     "Schedule": {"Schedule": "mcpmock.playback.schedule"},

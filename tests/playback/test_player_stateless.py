@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpmock.playback.miss import Miss
-from mcpmock.playback.plan.flatten_http import bare
+from mcpmock.playback.plan.steps import bare
 from mcpmock.playback.player import Player, PlayerNote, PlayerOptions, SessionSelection
 from mcpmock.protocol.messages import Frame
 from tests.support import (

@@ -7,7 +7,7 @@ import pytest
 from mcpmock.cassette.model import Cassette
 from mcpmock.options.replay import SessionUse
 from mcpmock.playback.candidates import Candidate
-from mcpmock.playback.plan.flatten_http import bare
+from mcpmock.playback.plan.steps import bare
 from mcpmock.playback.session_selection import PlayerOptions, SessionSelection
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import Frame

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.errors import Level
 from mcpmock.rules.known_deviations import DEVIATIONS
-from mcpmock.rules.rule import Rule, Violation
+from mcpmock.rules.specification import Rule, Violation
 
 
 def test_where_it_stands() -> None:

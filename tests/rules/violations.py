@@ -16,7 +16,7 @@ from mcpmock.protocol.messages import Frame
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST
 from mcpmock.rules.context import ServerState
 from mcpmock.rules.conversation import ConversationChecker
-from mcpmock.rules.rule import Violation
+from mcpmock.rules.specification import Violation
 from tests.support import (
     HEADER,
     INITIALIZED,

@@ -12,8 +12,7 @@ import pytest
 import trio
 
 from mcpmock.errors import McpMockError
-from mcpmock.sessions.followed_file import FollowedFile
-from mcpmock.sessions.watch import Watch
+from mcpmock.sessions.watch import FollowedFile, Watch
 from tests.support import HEADER, call, cassette_bytes
 
 RECORDING = cassette_bytes(("c2s", call(1, "add")))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mcpmock.view.lanes import ASCII, Waterfall, waterfall
 from mcpmock.view.timeline import timeline
-from mcpmock.view.waterfall import ASCII, Waterfall, waterfall
 from tests.support import Line, call, cancelled, cassette, notification, progress, request, response
 
 

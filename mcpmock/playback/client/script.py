@@ -3,7 +3,7 @@
 The counterpart of `playback.plan`, which is for the server. It is simpler, because a client acts in
 sequence: each line waits for what the server had sent since the line before, which keeps recorded
 concurrency and cancels in the middle of a call. The answer to a server request waits for that
-request and for the lines before it. Bare messages only: `plan.flatten_http` removes what HTTP adds.
+request and for the lines before it. Bare messages only: `plan.steps` removes what HTTP adds.
 Pure; `client.driver` plays it.
 """
 

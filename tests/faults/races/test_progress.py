@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from mcpmock.faults.races.fault import RaceProgress
 from mcpmock.faults.races.grid import Cell
-from mcpmock.faults.races.progress import RaceProgress
 from mcpmock.faults.segments import On
 from mcpmock.protocol.correlation import PendingCall
 from mcpmock.protocol.messages import C2S, Frame, Request, parse

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.playback.plan.builder import build_plan
-from mcpmock.playback.plan.growth import begin_plan
+from mcpmock.playback.plan.builder import begin_plan, build_plan
 from mcpmock.playback.plan.plan import NEVER, LiveValue, PlannedMessage, ReplayPlan
 from mcpmock.protocol.messages import C2S, S2C, Frame, SseMeta
 from tests.support import (

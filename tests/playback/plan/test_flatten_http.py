@@ -7,7 +7,7 @@ import json
 import pytest
 
 from mcpmock.cassette.model import Cassette
-from mcpmock.playback.plan.flatten_http import bare
+from mcpmock.playback.plan.steps import bare
 from mcpmock.protocol.messages import C2S, Frame
 from tests.support import (
     INITIALIZE,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcpmock.cassette.model import Event
-from mcpmock.playback.plan.join_resumed import resumed
+from mcpmock.playback.plan.steps import resumed
 from mcpmock.protocol.messages import C2S, Frame
 from tests.support import (
     call,
