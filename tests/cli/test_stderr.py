@@ -86,10 +86,10 @@ def write_files(folder: Path) -> None:
 
 
 def commands(how: str) -> list[tuple[str, ...]]:
-    """The commands that are run so: in turns, half of them; with MCPMOCK_E2E_ALL, each."""
-    turn = HOWS.index(how) % 2
+    """The commands that are run so: in turns, a quarter of them; with MCPMOCK_E2E_ALL, each."""
+    turn = HOWS.index(how)
     every = "MCPMOCK_E2E_ALL" in os.environ
-    return [words for n, words in enumerate(COMMANDS) if every or n % 2 == turn]
+    return [words for n, words in enumerate(COMMANDS) if every or n % len(HOWS) == turn]
 
 
 def statuses(folder: Path, how: str, stderr: int, commands: Sequence[tuple[str, ...]]) -> list[int]:

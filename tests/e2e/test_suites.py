@@ -91,7 +91,7 @@ def test_the_sdk_of_version_1(
     assert ({"passed": passed}, {}) == (run.outcomes, run.left), run.output
 
 
-@pytest.mark.parametrize("way", ["memory", "url"])
+@pytest.mark.parametrize("way", ["memory", *(["url"] if EVERY else [])])
 def test_a_hundred_tests(suite: Suite, way: str) -> None:
     """A hundred tests in one process do not disturb each other."""
     run = suite("hundred", "asyncio", *STRICT, WAY=way)
