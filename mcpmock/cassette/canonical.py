@@ -103,7 +103,7 @@ def recover(data: bytes) -> Recovery:
 
 
 def _ended(data: bytes) -> bytes:
-    """Return a last line that only lacks its line break is a good line."""
+    """Complete a last line that only lacks its line break."""
     return data if data.endswith(b"\n") or not data else data + b"\n"
 
 

@@ -126,8 +126,8 @@ def recording_path(config: ConfigFile, name: str, machine: Machine, folder: Path
 def plan_wrap(
     found: FoundServer, program: Sequence[str], output: str, *, can_log_in: bool = True
 ) -> ServerEdit:
-    """Return a remote server without credentials in its entry gets the login of `mcpmock login`.
-    Raises CannotRecord, ConfigError, and MissingExtra if nobody can log in (`can_log_in`).
+    """Return what wrapping changes. A remote server without credentials gets the login of `mcpmock
+    login`. Raises CannotRecord, ConfigError, and MissingExtra if nobody can log in (`can_log_in`).
     """
     config, entry = found.config, found.entry
     plan = partial(plan_wrap, program=program, output=output, can_log_in=can_log_in)

@@ -131,8 +131,8 @@ def _started_by(launcher: _Launcher, servers: Sequence[FoundServer]) -> list[Fou
 
 
 def _launch_claude(start: _Start) -> Launch:
-    """Return a server of a file that is named in an option wins over one of the same name; the
-    others are as ever (claude 2.1.330, tried).
+    """Name the file in an option: its servers win over those of the same name, and the others are
+    as ever (claude 2.1.330, tried).
     """
     entries = {name: edit.entry.value for name, edit in start.edits.items()}
     # With `=`, because the option takes all words behind it otherwise.

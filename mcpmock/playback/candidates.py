@@ -198,7 +198,7 @@ class Candidate:
                 return False
 
     def accept_cancel(self, live: ClientMessage, now: float) -> bool:
-        """Return the live client cancelled a call; False if this plan has no such call.
+        """Follow a cancellation of the live client; False if this plan has no such call.
 
         Of its remaining messages only those recorded after the cancel are sent; none if the
         recording has no cancel.

@@ -70,8 +70,8 @@ class PlaceholderTable:
         return self._placeholders[key]
 
     def encoded_placeholder(self, kind: str, secret: bytes) -> bytes:
-        """Return the placeholder for a secret in percent encoding is in percent encoding: a secret
-        has one placeholder in all its spellings.
+        """Return the placeholder of a secret, in percent encoding if the secret is: it has one
+        placeholder in all its spellings.
         """
         percent = decode_percent(secret)
         if percent is None or not is_text(percent.text):

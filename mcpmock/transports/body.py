@@ -210,7 +210,7 @@ class BodyWriter:
         return b"" if meta is None else encode_event(meta, None, self._eol)
 
     def _piece(self, raw: bytes, *, last: bool) -> bytes:
-        """Return a message that comes in pieces (a long line of stdio) is one event, written as it
+        """Write a message that comes in pieces (a long line of stdio) as one event, written as it
         comes.
         """
         begin = b"" if self._in_pieces else self._begin_pieces()

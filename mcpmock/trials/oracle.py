@@ -60,9 +60,12 @@ class Oracles:
         return sorted(found, key=lambda one: one.verdict != "broken")
 
     def of(self, name: str) -> Oracle:
-        """Return the oracle of a name, or of the family of one."""
+        """Return the oracle of a name, or of the family of one. Raises LookupError."""
         family = name.partition(":")[0]
-        return next(one for one in self.table if one.name == family)
+        for one in self.table:
+            if one.name == family:
+                return one
+        raise LookupError(f"the oracle {family!r} has no row in its table")
 
 
 def usual_failures(runs: Sequence[Sequence[Broken]], oracles: Oracles) -> list[Broken]:
