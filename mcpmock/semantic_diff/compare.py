@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterator, Sequence
 import attrs
 
 from mcpmock.cassette.model import Cassette
+from mcpmock.matching.match_rule import Label
 from mcpmock.printable import printable
 from mcpmock.protocol.messages import Response
 from mcpmock.redaction.redactor import PLACEHOLDER
@@ -25,7 +26,7 @@ from mcpmock.redaction.redactor import PLACEHOLDER
 from .answer_changes import answer_changes
 from .conversations import RecordedConversation, read_conversations
 from .findings import Findings
-from .ignore_rules import IgnoreRules, Label
+from .ignore_rules import IgnoreRules
 from .message import DiffMessage
 from .message_changes import MessageChanges
 from .normalize import Namings, forget_contents

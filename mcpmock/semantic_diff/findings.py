@@ -13,9 +13,10 @@ from typing import Any
 
 import attrs
 
+from mcpmock.matching.match_rule import Label
 from mcpmock.redaction.redactor import PLACEHOLDER
 
-from .ignore_rules import IgnoreRules, Label, Leeway
+from .ignore_rules import IgnoreRules, Leeway
 from .message import DiffMessage
 from .normalize import Namings, text_of
 from .severity import ABSENT, RULES, Change, Difference, EventLocation, Verdict, to_jsonpath
@@ -69,7 +70,7 @@ class Findings:
     ) -> None:
         """Add a change within two messages, or that a message is missing or added."""
         leeway = measure.leeway
-        if leeway.ignores(change.path):
+        if leeway.allows(change.path):
             self.ignored += 1
             return
         before, after = excerpts(change.old, change.new)

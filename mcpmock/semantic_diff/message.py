@@ -11,10 +11,10 @@ from collections.abc import Iterable
 
 import attrs
 
+from mcpmock.matching.match_rule import Label
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.methods import LISTS, NAMES
 
-from .ignore_rules import Label
 from .normalize import ComparedContent, Document, content_of
 from .severity import EventLocation
 

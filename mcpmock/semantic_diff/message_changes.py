@@ -14,12 +14,12 @@ from collections.abc import Hashable, Iterable, Iterator
 
 import attrs
 
+from mcpmock.matching.match_rule import Label
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED
 
 from .conversations import RecordedConversation
 from .findings import Findings
-from .ignore_rules import Label
 from .message import DiffMessage
 from .normalize import Document, Namings
 from .pairing import ConversationPair, by_key

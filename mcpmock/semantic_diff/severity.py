@@ -7,12 +7,13 @@ changes, `findings` collects them as differences. The path of a change leads int
 
 from __future__ import annotations
 
-import re
 from enum import IntEnum
 from typing import Any, Final
 
 import attrs
 import msgspec
+
+from mcpmock.matching.paths import quote_name, spell_step
 
 
 class Verdict(IntEnum):
@@ -217,9 +218,6 @@ class Difference:
         return self.rule.verdict
 
 
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-
-
 def document_path(path: ValuePath, *, new: bool) -> DocumentPath:
     """Return a path in one document; cut off where that has no such value."""
     place: list[str | int] = []
@@ -240,16 +238,8 @@ def to_jsonpath(path: ValuePath, *, new: bool = False, quote: str = "'") -> str:
 
 def _step_to_jsonpath(step: PathStep, new: bool, quote: str) -> str:
     if isinstance(step, str):
-        return f".{step}" if _PLAIN.match(step) else f"[{_quoted(step, quote)}]"
+        return spell_step(step, quote)
     if step.name is not None:
         member, name = step.name
-        return f"[?@.{member}=={_quoted(name, quote)}]"
+        return f"[?@.{member}=={quote_name(name, quote)}]"
     return f"[{step.new if new or step.old is None else step.old}]"
-
-
-def _quoted(text: str, quote: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace(quote, f"\\{quote}")
-    for control, letter in zip("\b\t\n\f\r", "btnfr", strict=True):
-        escaped = escaped.replace(control, f"\\{letter}")
-    escaped = re.sub(r"[\x00-\x1f]", lambda found: f"\\u{ord(found[0]):04x}", escaped)
-    return f"{quote}{escaped}{quote}"

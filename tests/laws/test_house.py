@@ -19,7 +19,7 @@ ROWS = (
     {"printable"},
     {"errors", "version", "histogram"},
     {"protocol", "options", "trials"},
-    {"pipeline"},
+    {"matching", "pipeline"},
     {"transports", "cassette"},
     {"redaction"},
     {"channels", "recording"},

@@ -29,9 +29,13 @@ GLOSSARY = {
     "Rule": {
         "BrokenRule": "mcpmock.explore.oracles",
         "DiffRule": "mcpmock.semantic_diff.severity",
+        "MatchRule": "mcpmock.matching.match_rule",
         "Rule": "mcpmock.rules.specification",
     },
-    "Rules": {"IgnoreRules": "mcpmock.semantic_diff.ignore_rules"},
+    "Rules": {
+        "IgnoreRules": "mcpmock.semantic_diff.ignore_rules",
+        "MatchRules": "mcpmock.matching.match_rule",
+    },
     "Schedule": {"Schedule": "mcpmock.playback.schedule"},
     "Session": {
         "LiveSession": "mcpmock.runner",

@@ -49,7 +49,7 @@ def test_the_very_same_is_counted() -> None:
 
 def test_what_is_ignored_is_counted_too() -> None:
     """As many changes, not as many differences."""
-    noted = Findings(IgnoreRules.parse(["$.a"]))
+    noted = Findings(IgnoreRules.parse(["$['a']"]))
     measure = noted.measure(None, None, CALL, Namings())
     measure.leeway.old = {"a": 1}
     noted.add(text("a", "b", "a"), measure)

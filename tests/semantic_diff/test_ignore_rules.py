@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.semantic_diff.ignore_rules import IgnoreRules, Leeway, Scoped, Tolerance
+from mcpmock.semantic_diff.ignore_rules import IgnoreRules, Leeway
 from mcpmock.semantic_diff.severity import Item
 
 CALL = ("tools/call", "now")
@@ -33,19 +33,19 @@ def test_a_rule_covers_a_place_and_what_is_in_it(rule: str, ignored: bool) -> No
     """For the messages of its method and name, the place itself and all below it."""
     path = ("result", "content", Item(0, None), "text")
 
-    assert ignored is leeway(rule).ignores(path)
+    assert ignored is leeway(rule).allows(path)
 
 
 def test_what_is_around_a_place_is_not_covered() -> None:
     """A rule for a member does not cover the object around it."""
-    assert not leeway("$.result._meta").ignores(("result",))
-    assert not leeway().ignores(("result",))
+    assert not leeway("$.result._meta").allows(("result",))
+    assert not leeway().allows(("result",))
 
 
 def test_a_scope_names_the_message_or_its_call() -> None:
     """Progress of a tool is found by its own method and by that of the call."""
     for rule in ("notifications/progress now $", "tools/call now $"):
-        assert leeway(rule, method="notifications/progress").ignores(())
+        assert leeway(rule, method="notifications/progress").allows(())
 
 
 def test_lists_without_an_order() -> None:
@@ -55,36 +55,3 @@ def test_lists_without_an_order() -> None:
     assert found.is_unordered(("result", "content"))
     assert not found.is_unordered(("result",))
     assert not leeway().is_unordered(("result", "content"))
-
-
-def test_what_is_nested_too_deeply_is_led_nowhere() -> None:
-    """A document that is nested too deeply has no places."""
-    deep: object = 1
-    for _ in range(900):
-        deep = {"a": deep}
-
-    assert set() == Scoped.parse("$..b").places(deep)
-
-
-@pytest.mark.parametrize("text", ["", "result", "a b c $.x", "tools/call", "$.a["])
-def test_what_is_no_rule(text: str) -> None:
-    """It is refused in one line."""
-    with pytest.raises(ValueError, match="is no") as refused:
-        IgnoreRules.parse([text])
-    assert "\n" not in str(refused.value)
-
-
-def test_tolerance() -> None:
-    """In all, or in relation to the larger number; integers that no float holds are exact."""
-    assert Tolerance.parse("0.5").same(1, 1.5)
-    assert not Tolerance.parse("0.5").same(1, 1.6)
-    assert Tolerance.parse("1%").same(1000, 1010)
-    assert not Tolerance.parse("1%").same(1000, 1011)
-    assert not Tolerance().same(10**400, 1.5)
-
-
-@pytest.mark.parametrize("text", ["", "x", "-1", "nan", "inf", "%"])
-def test_what_is_no_tolerance(text: str) -> None:
-    """An invalid tolerance is refused with an example."""
-    with pytest.raises(ValueError, match="is not a tolerance"):
-        Tolerance.parse(text)

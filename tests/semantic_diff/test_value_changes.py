@@ -56,7 +56,7 @@ def test_numbers_within_the_tolerance_are_the_same() -> None:
 
 def test_lists_without_an_order() -> None:
     """The same stand for each other, the others in turn."""
-    rules = {"unordered": ["$.a"]}
+    rules = {"unordered": ["$['a']"]}
 
     assert [] == told({"a": [1, 2]}, {"a": [2, 1]}, **rules)
     assert ["VALUE $.a[0]"] == told({"a": [1, 2, 2]}, {"a": [2, 3, 2]}, **rules)
