@@ -79,6 +79,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         help="Write an HTML page to DIR for each failed test with an MCP server: what its clients "
         "asked and got, beside what was recorded.",
     )
+    for name in ("ignore", "like", "echo"):
+        text = f"Rules about what may differ, as in {name}= of the marker: one a line."
+        parser.addini(f"mcpmock_{name}", text, type="linelist", default=[])
     parser.addini("mcpmock_record", "Record mode, as in --mcp-record.", default="")
     parser.addini(
         "mcpmock_dir", "Folder of MCP cassettes, relative to the root folder.", default=""

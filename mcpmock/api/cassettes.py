@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING, overload
 
+from mcpmock.batch.match_rules import rules_beside
 from mcpmock.batch.sources import Source, as_one, load_source
 from mcpmock.cassette.model import Cassette, encode_cassette
 from mcpmock.cassette.parser import read
@@ -43,10 +44,18 @@ def load(path: Source) -> Cassette:
     return load_source(path)
 
 
-def diff(old: Source, new: Source, *, ignore: Iterable[str] = ()) -> Diff:
+def diff(
+    old: Source,
+    new: Source,
+    *,
+    ignore: Iterable[str] = (),
+    like: Iterable[str] = (),
+    no_rules: bool = False,
+) -> Diff:
     """Return the differences between an old and a new recording, as `mcpmock diff` reports them.
 
-    `ignore` is a list of rules as in `mcpmock diff --ignore`: `tools/call now $.result`. `worst` of
+    `ignore` and `like` are lists of rules as in `mcpmock diff --ignore`: `tools/call now $.result`.
+    With `no_rules` those of the cassettes and of the project file do not count. `worst` of
     the result is a verdict, or None if nothing differs; `differences` begins with the worst. Raises
     CassetteError.
 
@@ -59,9 +68,13 @@ def diff(old: Source, new: Source, *, ignore: Iterable[str] = ()) -> Diff:
     from mcpmock.semantic_diff.compare import compare
     from mcpmock.semantic_diff.ignore_rules import IgnoreRules
 
-    if isinstance(ignore, str):
-        raise TypeError(f"ignore={ignore!r}: give a list of rules")
-    return compare(load_source(old), load_source(new), IgnoreRules.parse(ignore=list(ignore)))
+    for name, rules in (("ignore", ignore), ("like", like)):
+        if isinstance(rules, str):
+            raise TypeError(f"{name}={rules!r}: give a list of rules")
+    before, after = load_source(old), load_source(new)
+    given = IgnoreRules.parse(ignore=ignore, like=like)
+    beside = rules_beside(before, after, no_rules=no_rules)
+    return compare(before, after, given.with_rules(beside))
 
 
 def check(cassette: Source) -> CheckReport:

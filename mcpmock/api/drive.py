@@ -42,11 +42,11 @@ class Driven:
     faults: FaultControl
     """The injected faults: how often each `fired`, and the `receipts`."""
 
-    def diff(self, *, ignore: Iterable[str] = ()) -> Diff:
+    def diff(self, *, ignore: Iterable[str] = (), like: Iterable[str] = ()) -> Diff:
         """Return the differences between the cassette and the live recording: see
         `mcpmock.diff`.
         """
-        return diff(self.cassette, self.live, ignore=ignore)
+        return diff(self.cassette, self.live, ignore=ignore, like=like)
 
 
 async def drive_server(

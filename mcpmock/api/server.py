@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
+from mcpmock.batch.match_rules import rules_beside
 from mcpmock.batch.sources import Source, load_source
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import MessageChannel
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
 
 def replay_options(**how: Any) -> PlayerOptions:
     """Return the options of `mcpmock replay`, by their names, with `-` as `_`: `order`, `timing`,
-    `repeats`, `sessions`, `overlap_grace` (in milliseconds), `match`, `on_miss`.
+    `repeats`, `sessions`, `overlap_grace` (in milliseconds), `match`, `on_miss`; `ignore`, `like`
+    and `echo` (lists of rules), `no_rules`.
 
     Raises TypeError for an unknown option, and McpMockError for an invalid value.
     """
@@ -227,7 +229,9 @@ def _make_server(
             raise TypeError("give one stub: serve(stub) or serve(cassette, stub=stub)")
         empty = Cassette(name="stub", takes=[])
         return ReplayServer(empty, options, run, source, authorization)
-    return ReplayServer(load_source(source), options, run, stub, authorization)
+    loaded = load_source(source)
+    beside = rules_beside(loaded, no_rules=how.get("no_rules", False))
+    return ReplayServer(loaded, options.with_rules(beside), run, stub, authorization)
 
 
 def read_authorization(text: str | None) -> AuthorizationOptions | None:

@@ -14,6 +14,7 @@ from mcpmock.semantic_diff.compare import Diff, Difference, IgnoreRules, compare
 from mcpmock.semantic_diff.severity import RULES
 
 from .file_lists import expand
+from .match_rules import rules_beside
 from .sources import is_url, load_source
 
 
@@ -62,11 +63,14 @@ def pair_folders(old: str, new: str) -> list[FilePair]:
     ]
 
 
-def compare_pair(pair: FilePair, rules: IgnoreRules) -> ComparedPair:
-    """Compare the files of a pair. One that is missing is a difference. Raises CassetteError."""
+def compare_pair(pair: FilePair, rules: IgnoreRules, *, no_rules: bool = False) -> ComparedPair:
+    """Compare the files of a pair, under the rules beside them too unless `no_rules`. One that is
+    missing is a difference. Raises CassetteError and ProjectFileError.
+    """
     if not (pair.in_old and pair.in_new):
         return ComparedPair(_one_missing(pair), ())
     old, new = load_source(pair.old), load_source(pair.new)
+    rules = rules.with_rules(rules_beside(old, new, no_rules=no_rules))
     return ComparedPair(compare(old, new, rules), [*named_notices(old), *named_notices(new)])
 
 

@@ -161,6 +161,12 @@ class CassetteReader:
         self._digest = hashlib.sha256(line + b"\n")
         self._take, self._refused = Take(header=header, events=[], line=number), False
         self.cassette.takes.append(self._take)
+        if header.match is not None:
+            from mcpmock.matching.match_rule import read_rules  # few headers have rules
+
+            # A newer version may know it.
+            for mistake in read_rules(header.match)[1]:
+                self._notice(number, f"a rule of the header is left out: match{mistake}")
 
     def _refuse(self, number: int, reason: str) -> None:
         """Begin a take of an unknown format: its events are not read."""

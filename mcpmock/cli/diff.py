@@ -55,7 +55,7 @@ def diff(
         raise click.UsageError("give two files, or two folders")
     old, new = (reachable(one, sharing.scheduler) for one in (old, new))
     pairs, report = pair_folders(old, new), FolderReport(comparing, console)
-    work = partial(compare_pair, rules=rules)
+    work = partial(compare_pair, rules=rules, no_rules=comparing.no_rules)
     with work_on_each(work, pairs, sharing, quiet=console.quiet) as results:
         status = highest(partial(_report, report, pair, compared) for pair, compared in results)
     report.end(old, new)
@@ -67,7 +67,7 @@ def ignore_rules_of(options: DiffOptions) -> IgnoreRules:
     from mcpmock.semantic_diff.compare import IgnoreRules
 
     try:
-        return IgnoreRules.parse(options.ignore, options.unordered, options.tolerance)
+        return IgnoreRules.parse(options.ignore, options.unordered, options.tolerance, options.like)
     except ValueError as error:
         raise click.UsageError(printable(str(error))) from error
 
@@ -84,6 +84,7 @@ def _diff_files(
 ) -> int:
     import gc
 
+    from mcpmock.batch.match_rules import rules_beside
     from mcpmock.batch.sources import load_source
     from mcpmock.semantic_diff.compare import compare
 
@@ -94,6 +95,7 @@ def _diff_files(
     # the time for 100,000 events, and still a fifth if they come seldom.
     gc.disable()
     before, after = load_source(old), load_source(new)
+    rules = rules.with_rules(rules_beside(before, after, no_rules=comparing.no_rules))
     for cassette in () if console.quiet else (before, after):
         say_notices(cassette)
     events = sum(len(take.events) for one in (before, after) for take in one.takes)

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import attrs
 import click
@@ -27,6 +27,17 @@ COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED)
 _PLACES = ("file", "files", "old", "cassette", "output")
 """The parameters that may name a cassette; the project file is looked for from there."""
 _TYPES: dict[Any, Any] = {str: None, Seconds: DURATION, Path: CASSETTE, int: int}
+
+
+class _Line(click.types.StringParamType):
+    """A text of an option that can be repeated: in an environment variable one a line, because
+    rules have spaces.
+    """
+
+    envvar_list_splitter: ClassVar[str | None] = "\n"
+
+
+_LINES = _Line()
 
 
 class _TableOption(click.Option):
@@ -79,9 +90,11 @@ class TableCommand(click.Command):
         return find_project_file(path if path.is_dir() else path.parent)
 
     def _defaults(self, file: ProjectFile) -> dict[str, Any]:
+        from mcpmock.batch.match_rules import TABLE
+
         from .commands import COMMANDS
 
-        file.check_tables([*COMMANDS])
+        file.check_tables([*COMMANDS, TABLE])
         settable = {
             param.row.word: param
             for param in self.params
@@ -149,7 +162,7 @@ def click_option(one: Option) -> Callable[[_Command], _Command]:
     if one.type is bool:
         return click.option(*flags, is_flag=True, **more)
     if one.repeatable:
-        return click.option(*flags, multiple=True, **more)
+        return click.option(*flags, multiple=True, type=_LINES, **more)
     if default is attrs.NOTHING:
         more["required"] = True
     elif default is not None or one.default_text:

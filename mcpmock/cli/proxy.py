@@ -7,11 +7,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
 import click
 
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.faults import FaultOptions
 from mcpmock.options.listening import ListenOptions, ServerOptions
+from mcpmock.options.matching import MatchOptions
 from mcpmock.options.recording import ProxyOptions
 from mcpmock.options.replay import ReplayCommandOptions
 
@@ -28,12 +30,19 @@ if TYPE_CHECKING:
 
 @click.command(cls=TableCommand, context_settings={"allow_interspersed_args": False})
 @COMMAND
-@options(proxying=ProxyOptions, server=ServerOptions, faults=FaultOptions, listening=ListenOptions)
+@options(
+    proxying=ProxyOptions,
+    server=ServerOptions,
+    faults=FaultOptions,
+    listening=ListenOptions,
+    matching=MatchOptions,
+)
 def proxy(
     proxying: ProxyOptions,
     server: ServerOptions,
     faults: FaultOptions,
     listening: ListenOptions,
+    matching: MatchOptions,
     console: ConsoleOptions,
 ) -> int:
     """Connect a client to a server that uses another transport.
@@ -47,14 +56,17 @@ def proxy(
         raise click.UsageError("--mode needs --cassette")
     if file is not None and output is not None:
         raise click.UsageError("--cassette and --record are mutually exclusive")
+    if file is None and matching != MatchOptions():
+        raise click.UsageError("rules about what may differ need --cassette")
     back = server_of(server)
+    played = ReplayCommandOptions(**attrs.asdict(matching))
     recording = None if output is None else _added(output, back)
     if file is not None:
         if file.exists() and mode in (None, "none", "once"):
-            played = ReplayCommandOptions()
             return play([file], played, listening, console, faults=faults_of(faults))
         if file.exists() and mode == "new_episodes":
-            return _extend(file, listening, console, faults_of(faults), back)
+            played = attrs.evolve(played, on_miss="live")
+            return _extend(file, played, listening, console, faults_of(faults), back)
         recording = _recording(file, mode)
 
     from mcpmock.sessions.run import Setup
@@ -92,6 +104,7 @@ def _recording(file: Path, mode: str | None) -> Recording:
 
 def _extend(
     file: Path,
+    played: ReplayCommandOptions,
     listening: ListenOptions,
     console: ConsoleOptions,
     faults: FaultRun | None,
@@ -102,7 +115,7 @@ def _extend(
 
     return play(
         [file],
-        ReplayCommandOptions(on_miss="live"),
+        played,
         listening,
         console,
         recording=Recording(output=file),

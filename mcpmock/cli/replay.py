@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcpmock.authorization.options import AuthorizationOptions
     from mcpmock.faults.receipts import FaultRun
     from mcpmock.playback.miss import Miss
-    from mcpmock.playback.player import Player, PlayerNote, PlayerOptions
+    from mcpmock.playback.player import InexactAnswer, Player, PlayerNote, PlayerOptions
     from mcpmock.sessions.servers import Server
     from mcpmock.sessions.take import Recording
 
@@ -106,6 +106,7 @@ def play(
     """
     import gc
 
+    from mcpmock.batch.match_rules import rules_beside
     from mcpmock.cassette.file import load_together
     from mcpmock.sessions.replay import Replay, scheduled
     from mcpmock.sessions.run import Setup
@@ -120,6 +121,7 @@ def play(
     cassette = load_together(files)
     spare_collections()
     gc.enable()
+    playing = playing.with_rules(rules_beside(cassette, no_rules=replaying.no_rules))
     if not console.quiet:
         say_notices(cassette, of_lines=False, say=tell)
     reporter = _Reporter(Path(cassette.name), console)
@@ -199,10 +201,13 @@ def _passthrough_server(replaying: ReplayCommandOptions, server: ServerOptions) 
 
 
 def _player_options(replaying: ReplayCommandOptions, console: ConsoleOptions) -> PlayerOptions:
+    from mcpmock.matching.match_rule import RuleError
     from mcpmock.playback.player import PlayerOptions
 
     try:
-        return PlayerOptions.of(replaying, mute=console.quiet)
+        return PlayerOptions.of(replaying, mute=console.quiet, notes=console.verbose)
+    except RuleError as error:
+        raise click.UsageError(str(error)) from error
     except McpMockError as error:
         raise click.BadParameter(str(error), param_hint="--timing") from error
 
@@ -226,8 +231,11 @@ class _Reporter:
 
     def report(self, event: Miss | PlayerNote) -> None:
         from mcpmock.playback.miss import near_misses
-        from mcpmock.playback.player import PlayerNote
+        from mcpmock.playback.player import InexactAnswer, PlayerNote
 
+        if isinstance(event, InexactAnswer):
+            self._report_inexact(event)
+            return
         if isinstance(event, PlayerNote):
             if self._console.verbose:
                 self._print("note", f"{event.method}: {event.text}", method=event.method)
@@ -240,6 +248,17 @@ class _Reporter:
 
             for line in miss_lines(event, self._file):
                 say(line)
+
+    def _report_inexact(self, event: InexactAnswer) -> None:
+        """Print an answer that may be the wrong one; that of the nearest request even with -q."""
+        nearest = event.kind == "nearest"
+        if self._console.json:
+            members = {"events": event.events, "taken": event.taken}
+            more = {"event": event.taken, "rules": event.rules} if nearest else members
+            said = {"type": event.kind, "method": event.method, "name": event.name, **more}
+            emit({**said, "text": event.text}, err=True)
+        elif nearest or not self._console.quiet:
+            say(event.line)
 
     def report_leftovers(self) -> None:
         player = self._player

@@ -47,6 +47,7 @@ def verify(
     --fail-on). --update replaces FILE only if the server sent everything that the client waited
     for.
     """
+    from mcpmock.batch.match_rules import rules_beside
     from mcpmock.cassette.file import join_siblings, load, read_bytes, rewrite
 
     check_server(server)
@@ -56,6 +57,7 @@ def verify(
         join_siblings(file)
     was = read_bytes(file) if update else None
     recorded = load(file)
+    rules = rules.with_rules(rules_beside(recorded, no_rules=comparing.no_rules))
     if not console.quiet:
         say_notices(recorded, of_lines=False)
     back = server_of(server)

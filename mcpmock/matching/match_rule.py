@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
-from functools import lru_cache
 from itertools import takewhile
 from typing import Any
 
 import attrs
 from msgspec import UNSET
+
+from mcpmock.errors import McpMockError
 
 from .kinds import KINDS, UNORDERED, Kind, kind_of_both
 from .paths import Place, ValueQuery, compile_path, is_selectable, spell_step
@@ -27,6 +29,8 @@ _MEMBERS = {"jsonrpc", "id", "method", "params", "result", "error"}
 _OUTPUT = "output"
 """The method, in rules of a diff, of output that is not a message: its document is `{"text": ...}`.
 """
+_MAX_KNOWN = 1024
+_KEYS = ("ignore", "like", "echo")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:-]+")
 TOOL_ALONE = ("tools/call $.arguments", "prompts/get $.arguments")
 """The rules of `--match tool`."""
@@ -89,6 +93,12 @@ class MatchRule:
         return self.kind is not None and self.kind.text == UNORDERED
 
 
+class RuleError(McpMockError):
+    """A rule that somebody wrote is none."""
+
+    exit_code = 2
+
+
 Label = tuple[str, str]
 """The method of a call (or of a message that belongs to none), and the name of what it calls."""
 Selected = dict[Place, tuple[MatchRule, ...]]
@@ -103,6 +113,9 @@ class MatchRules:
 
     rules: tuple[MatchRule, ...] = ()
     echo: tuple[MatchRule, ...] = ()
+    _known: dict[tuple[str, Label], tuple[MatchRule, ...]] = attrs.field(
+        factory=dict, init=False, eq=False, repr=False
+    )
 
     @classmethod
     def parse(
@@ -122,12 +135,37 @@ class MatchRules:
 
     def of(self, method: str, call: Label) -> tuple[MatchRule, ...]:
         """Return those about a message of this method that belongs to this call."""
-        return _rules_of(self.rules, method, call)
+        found = self._known.get((method, call))
+        if found is None:
+            if len(self._known) >= _MAX_KNOWN:  # clients name what they like
+                self._known.clear()
+            found = tuple(rule for rule in self.rules if rule.is_for(method, call))
+            self._known[method, call] = found
+        return found
 
 
-@lru_cache(maxsize=1024)
-def _rules_of(rules: tuple[MatchRule, ...], method: str, call: Label) -> tuple[MatchRule, ...]:
-    return tuple(rule for rule in rules if rule.is_for(method, call))
+def read_rules(table: Any) -> tuple[MatchRules, list[str]]:
+    """Return the rules in a table of a file, `{"ignore": [...], "like": [...], "echo": [...]}`, and
+    its mistakes, each behind its path (`.like[1]: ...`).
+    """
+    if not isinstance(table, dict):
+        return MatchRules(), [": expected a table of rules"]
+    rules, mistakes = MatchRules(), []
+    for name, texts in table.items():
+        if name not in _KEYS:
+            near = get_close_matches(name, _KEYS, n=1)
+            hint = f"; did you mean {near[0]}?" if near else f"; choose {', '.join(_KEYS)}"
+            mistakes.append(f".{name}: no such list of rules{hint}")
+            continue
+        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
+            mistakes.append(f".{name}: expected a list of texts")
+            continue
+        for place, text in enumerate(texts):
+            try:
+                rules += MatchRules.parse(**{name: [text]})
+            except ValueError as error:
+                mistakes.append(f".{name}[{place}]: {error}")
+    return rules, mistakes
 
 
 def select(rules: Sequence[MatchRule], document: Any) -> Selected:

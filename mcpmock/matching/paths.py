@@ -8,7 +8,7 @@ what takes 1. `match_rule` stands above.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import lru_cache
 from typing import Any, Protocol, cast
 
@@ -61,27 +61,40 @@ class ValueQuery:
     text: str
     steps: tuple[_Step, ...]
     """Its beginning, up to the first step that is a filter, a slice or counts from the end."""
-    _rest: _Query | None = attrs.field(eq=False)
-    """The whole path, if it has such a step."""
+    single: Place | None
+    """The place itself, if it is the only one that these steps can select."""
+    whole: _Query | None = attrs.field(eq=False)
+    """The path of the library, if it has such a step."""
 
-    def places(self, document: Any) -> set[Place]:
+    def places(self, document: Any) -> Collection[Place]:
         """Return the places that it selects in a document; none of a filter in one that is nested
         too deeply.
         """
-        if self._rest is None:
+        if self.whole is None:
             return self.outer_places(document)
 
         from jsonpath import JSONPathError
 
         try:
-            return {tuple(found.parts) for found in self._rest.finditer(document)}
+            return {tuple(found.parts) for found in self.whole.finditer(document)}
         except (JSONPathError, RecursionError):
             return set()
 
-    def outer_places(self, document: Any) -> set[Place]:
+    def outer_places(self, document: Any) -> Collection[Place]:
         """Return places that have all that it selects inside. In two documents that differ only
         there, they are the same.
         """
+        if self.single is not None:  # most rules are: a quarter of the time
+            value = document
+            name: Any
+            for name in self.single:
+                if not isinstance(value, dict if isinstance(name, str) else list):
+                    return ()
+                try:
+                    value = value[name]
+                except (KeyError, IndexError):
+                    return ()
+            return (self.single,)
         found: list[tuple[Place, Any]] = [((), document)]
         for step in self.steps:
             if step.deep:
@@ -116,9 +129,14 @@ def compile_path(text: str) -> ValueQuery:
     for segment in query.segments:
         step = _step_of(segment)
         if step is None:
-            return ValueQuery(text, tuple(steps), query)
+            return ValueQuery(text, tuple(steps), _single(steps), query)
         steps.append(step)
-    return ValueQuery(text, tuple(steps), None)
+    return ValueQuery(text, tuple(steps), _single(steps), None)
+
+
+def _single(steps: Sequence[_Step]) -> Place | None:
+    names = [step.selector for step in steps if step.selector is not None and not step.deep]
+    return tuple(names) if len(names) == len(steps) else None
 
 
 def _step_of(segment: Any) -> _Step | None:

@@ -4,6 +4,7 @@ from typing import Literal
 
 import attrs
 
+from .matching import NO_RULES
 from .option import option
 
 DiffFormat = Literal["text", "json", "markdown", "junit"]
@@ -24,6 +25,13 @@ class DiffOptions:
         " 'tools/call get_time $.result.content' (repeatable).",
         metavar="RULE",
     )
+    like: tuple[str, ...] = option(
+        (),
+        "Ignore differences where both values are of a KIND, for example "
+        "'$.result.structuredContent.at=datetime' (repeatable).",
+        metavar="RULE=KIND",
+    )
+    no_rules: bool = NO_RULES
     tolerance: str = option(
         "0", "Ignore differences between numbers up to N or N percent.", metavar="N|N%"
     )

@@ -84,11 +84,18 @@ def read_options(table: type[_Table], given: Mapping[str, Any]) -> _Table:
         if name not in known:
             raise TypeError(f"no option {name!r}: choose one of {', '.join(known)}")
         check_value(known[name], value)
-    return table(**given)
+    repeated = {name: tuple(given[name]) for name in given if known[name].repeatable}
+    return table(**{**given, **repeated})
 
 
 def check_value(one: Option, value: Any) -> None:
     """Check what a program gives for an option. Raises McpMockError."""
+    if one.repeatable and not (
+        isinstance(value, list | tuple) and all(isinstance(text, str) for text in value)
+    ):
+        raise McpMockError(f"{one.name}={value!r}: expected a list of texts")
+    if one.type is bool and not isinstance(value, bool):
+        raise McpMockError(f"{one.name}={value!r}: expected True or False")
     words = [word for word in one.choices if word not in one.command_only]
     if words and value not in words:
         raise McpMockError(f"{one.name} {value!r}: choose {', '.join(words[:-1])} or {words[-1]}")
@@ -99,17 +106,26 @@ def check_value(one: Option, value: Any) -> None:
 
 def read_environment(table: type, prefix: str, environment: Mapping[str, str]) -> dict[str, Any]:
     """Return the options of a table that are set in the environment, as `MCPMOCK_REPLAY_ORDER` for
-    the prefix `MCPMOCK_REPLAY_`. Raises McpMockError for a number that is none.
+    the prefix `MCPMOCK_REPLAY_`: of an option that can be repeated one a line. Raises McpMockError
+    for a number that is none.
     """
     found: dict[str, Any] = {}
     for one in options_of(table):
         name = prefix + one.name.upper()
         if text := environment.get(name):
             try:
-                found[one.name] = text if one.least is None else float(text)
+                found[one.name] = _read_text(one, text)
             except ValueError as error:
                 raise McpMockError(f"{name}={text!r}: not a number") from error
     return found
+
+
+def _read_text(one: Option, text: str) -> Any:
+    if one.type is bool:
+        return text.lower() in ("1", "true", "yes", "on")
+    if one.repeatable:
+        return tuple(text.splitlines())
+    return text if one.least is None else float(text)
 
 
 def _is_number(value: Any, least: int) -> bool:

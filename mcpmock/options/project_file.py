@@ -113,5 +113,5 @@ def _read(path: Path) -> dict[str, Any] | None:
 def _near(name: str, known: Mapping[str, object] | list[str]) -> str:
     from difflib import get_close_matches
 
-    near = get_close_matches(name, [*known], n=1)
+    near = get_close_matches(name, [*known], n=1, cutoff=0.65)  # `record` is not near `echo`
     return f"; did you mean {near[0]}?" if near else ""

@@ -4,13 +4,14 @@ from typing import Literal
 
 import attrs
 
+from .matching import ECHO, IGNORE, LIKE, NO_RULES
 from .option import option
 
 Order = Literal["causal", "strict", "any"]
 Repeats = Literal["auto", "error", "last", "cycle"]
 SessionUse = Literal["reuse", "once"]
-MatchMode = Literal["relaxed", "exact"]
-MissAction = Literal["error", "hang", "close", "live"]
+MatchMode = Literal["relaxed", "exact", "tool"]
+MissAction = Literal["error", "nearest", "hang", "close", "live"]
 
 
 @attrs.frozen(kw_only=True)
@@ -42,12 +43,19 @@ class ReplayOptions:
         least=0,
     )
     match: MatchMode = option(
-        "relaxed", "Whether to answer a client with another name, version or capabilities."
+        "relaxed",
+        "Whether to answer a client with another name, version or capabilities; tool: and calls "
+        "of a tool or prompt with other arguments.",
     )
+    ignore: tuple[str, ...] = IGNORE
+    like: tuple[str, ...] = LIKE
+    echo: tuple[str, ...] = ECHO
+    no_rules: bool = NO_RULES
     # A fake server inside a program has no real server behind it.
     on_miss: MissAction = option(
         "error",
-        "What to do with a request that matches nothing recorded; live: ask COMMAND or --url.",
+        "What to do with a request that matches nothing recorded; nearest: answer as the nearest "
+        "one of the same tool, and say so; live: ask COMMAND or --url.",
         command_only=("live",),
     )
 

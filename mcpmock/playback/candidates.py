@@ -10,7 +10,8 @@ client event that a live message stands for; `playback.player` passes the messag
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from itertools import takewhile
 
 import attrs
 
@@ -242,6 +243,10 @@ class Candidate:
 
     # What it knows.
 
+    def used(self, match: MatchResult) -> bool:
+        """Return whether a client event has happened."""
+        return match.event.index in self.matcher.happened
+
     def answers_on(self, exchange: int) -> bool:
         """Return whether the plan has something to send on this live exchange, now or later."""
         recorded = self.ids.recorded.get(exchange)
@@ -320,6 +325,35 @@ def _must_be_sent(planned: PlannedMessage) -> bool:
 
 def _content(planned: PlannedMessage) -> object:
     return type(planned.frame.fact), planned.frame.raw
+
+
+@attrs.frozen
+class Loosely:
+    """What a candidate has for a live request that it has not exactly so."""
+
+    candidate: Candidate
+    match: MatchResult
+    """The nearest."""
+    _others: Iterable[MatchResult] = attrs.field(default=(), eq=False)
+    """The others, the nearest first; read once."""
+
+    @classmethod
+    def first(cls, candidate: Candidate, matches: Iterable[MatchResult]) -> Iterator[Loosely]:
+        """Yield the nearest of some matches, if there are any."""
+        found = iter(matches)
+        for match in found:
+            yield cls(candidate, match, found)
+            return
+
+    @property
+    def equally_near(self) -> list[MatchResult]:
+        """All that differ in as many places."""
+        near = takewhile(lambda one: one.distance[0] == self.match.distance[0], self._others)
+        return [self.match, *near]
+
+    def number(self, match: MatchResult) -> int:
+        """Return the number of the event in its take."""
+        return self.candidate.plan.episode.events[match.event.index].n
 
 
 Found = tuple[Candidate, MatchResult]
@@ -402,6 +436,39 @@ class Candidates:
             self._prefer(found, now, keep=keep)
             self._accept(found, live, now)
         return level
+
+    def find_loosened(self, live: ClientMessage) -> list[Loosely]:
+        """Return what the candidates have that is equal to a live request under the rules of the
+        user, at the strictest level at which any has it; the nearest first.
+        """
+        found = [
+            one
+            for candidate in self.all
+            for one in Loosely.first(candidate, candidate.matcher.find_loosened(live))
+        ]
+        level = min((one.match.level for one in found), default=0)
+        found = [one for one in found if one.match.level == level]
+        return sorted(found, key=lambda one: one.match.distance)
+
+    def find_nearest(self, live: ClientMessage) -> list[Loosely]:
+        """Return the candidate whose nearest unused request is the nearest, if any has one."""
+        found = [
+            one
+            for candidate in self.all
+            for one in Loosely.first(candidate, candidate.matcher.nearest(live))
+            if not candidate.used(one.match)
+        ]
+        return sorted(found, key=lambda one: one.match.distance)[:1]
+
+    def accept_loosely(
+        self, found: Sequence[Loosely], live: ClientMessage, now: float, *, keep: bool
+    ) -> None:
+        """Let these candidates follow a live request, the first as the lead; the others stay only
+        if `keep`.
+        """
+        taken: list[Found] = [(one.candidate, one.match) for one in found]
+        self._prefer(taken, now, keep=keep)
+        self._accept(taken, live, now)
 
     def accept_any(self, live: ClientMessage, now: float) -> bool:
         """Return the candidates that know a live message follow it, at any level. One that knows

@@ -10,8 +10,9 @@ the server's requests are matched by id, in `candidates`, which uses matchers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
+from heapq import merge
 from itertools import islice
 
 import attrs
@@ -19,8 +20,10 @@ import msgspec
 from msgspec import UNSET
 
 from mcpmock.cassette.model import Event
+from mcpmock.matching.match_rule import MatchRules
 from mcpmock.playback.plan.plan import ClientEvent, ReplayPlan
 from mcpmock.protocol.messages import (
+    Batch,
     Frame,
     HttpRequest,
     Opaque,
@@ -35,12 +38,15 @@ from .header_profile import (
     LAST_EVENT,
     SESSION,
     SESSION_PARAMETER,
+    Fingerprint,
+    at,
     fingerprint,
     is_mirror,
     session_parameter,
 )
 from .header_verdicts import MIN_ERROR_STATUS, HeaderVerdicts, contradict
-from .miss import USED_UP, NearMiss
+from .loosened import AllowedDifference, LooseIndex, LooseRequest, mirrors, named
+from .miss import USED_UP, NearMiss, propose_rules
 from .request_assembly import ClientMessage
 from .request_key import (
     BY_METHOD_ALONE,
@@ -51,7 +57,7 @@ from .request_key import (
     last_handshake,
     match_subject,
 )
-from .variables import Bindings, compare, unify
+from .variables import Bindings, Leaves, Mismatch, compare, unify
 
 
 # A Struct, because one is made for every message: a frozen attrs class sets each field by
@@ -65,8 +71,14 @@ class MatchResult(msgspec.Struct, frozen=True):
     level: int = 0
     bindings: Bindings = msgspec.field(default_factory=dict)
     handshake_distance: int = 0
+    allowed: tuple[AllowedDifference, ...] = ()
+    """Where it differs, and by which rules it may."""
+    distance: tuple[int, int] = (0, 0)
+    """How far it differs (`Leaves.distance`)."""
 
 
+_MAX_COMPARED = 100
+"""How many requests that rules may make equal are compared with a live one."""
 _KEYS_AT_ONCE = 16
 """A tenth of a millisecond, and far enough ahead that most requests find the keys made."""
 
@@ -82,10 +94,13 @@ class KeyTable:
 
 @attrs.define(slots=False)
 class RequestIndex:
-    """Looks up client events. `stateless`: the exchanges of the plan belong to no session."""
+    """Looks up client events. `stateless`: the exchanges of the plan belong to no session. `rules`
+    are those of the user about what may differ.
+    """
 
     plan: ReplayPlan
     stateless: bool = False
+    rules: MatchRules = attrs.field(factory=MatchRules)
     _subjects: dict[int, MatchSubject | None] = attrs.field(factory=dict)
     _tables: dict[tuple[int, bool], KeyTable] = attrs.field(factory=dict)
     keys_as_written: dict[tuple[str, bytes | None], Key] = attrs.field(factory=dict)
@@ -93,6 +108,7 @@ class RequestIndex:
     _holes: list[int] = attrs.field(factory=list)
     _searched: int = 0
     """In how many client events placeholders were looked for."""
+    _loose: dict[int, LooseIndex] = attrs.field(factory=dict)
 
     def subject(self, event: ClientEvent) -> MatchSubject | None:
         """Return what a client event asks; None for what is matched by its bytes."""
@@ -103,6 +119,12 @@ class RequestIndex:
             # Others are needed once, for their key: 100,000 decoded ones would be 200 MB.
             self._subjects[event.index] = subject
         return subject
+
+    def heads(self, index: int) -> Fingerprint | None:
+        """Return the profile of the head of a client event; None if it was recorded without."""
+        event = self.plan.client_events[index]
+        subject = None if event.head is None else self.subject(event)
+        return None if subject is None else subject.http
 
     def subject_of(self, frame: Frame, head: HttpRequest | None) -> MatchSubject | None:
         """Return what a client frame asks, recorded or live."""
@@ -164,6 +186,17 @@ class RequestIndex:
                 self._holes.append(event.index)
                 self._subjects[event.index] = self.subject(event)
         return self._holes
+
+    def loosened(self, level: int) -> LooseIndex:
+        """Return the client events by what the rules leave of them, at this level."""
+        self.plan.complete()
+        index = self._loose.get(level)
+        if index is None:
+            index = self._loose[level] = LooseIndex(self.rules, level)
+            for event in self.plan.sequence:
+                holds = self._has_placeholder(event)
+                index.add(event.index, self.subject(event), holds_placeholder=holds)
+        return index
 
     def _add_keys(self, table: KeyTable, level: int, bare: bool, until: int) -> None:
         if table.seen >= until:
@@ -230,6 +263,8 @@ class Matcher:
     """What was recorded before this client event answers nothing any more."""
     _first: dict[tuple[int, bool, Key], int] = attrs.field(factory=dict)
     """Where in the events of one key the first one is that may be unused; 0 if absent."""
+    _first_loose: dict[Hashable, int] = attrs.field(factory=dict)
+    """The same in the rows of a `LooseIndex`."""
     _passed: int = 0
     """How many client events strict order has behind it."""
 
@@ -289,23 +324,143 @@ class Matcher:
                 return [match for match in matches if match.handshake_distance == nearest]
         return []
 
+    def find_loosened(self, live: ClientMessage, *, used: bool = False) -> Iterator[MatchResult]:
+        """Yield the unused client events (or with `used` all) that a live message stands for under
+        the rules of the user, at the strictest level that has any, the nearest first. At most
+        _MAX_COMPARED are compared: an answer costs the same however many there are.
+        """
+        if not self.index.rules:
+            return
+        index = self.index.loosened(self.levels - 1)
+        asked = index.request(self._subject(live))
+        if asked is None:
+            return
+        rows = [self._unused(row, key, used=used) for key, row in index.rows(asked)]
+        request = isinstance(live.content, (Request, Batch))
+        near = sorted(
+            (index.distance(place, asked, self.bindings), place)
+            for place in islice(merge(*rows), _MAX_COMPARED)
+        )
+        found = (
+            match
+            for distance, place in near
+            if self._allowed(place, request)
+            and (match := self._compare_loosened(place, live, asked, distance)) is not None
+        )
+        if live.head is not None or index.identities or asked.subject.identity:
+            matches = [*found]
+            strictest = min((match.level for match in matches), default=0)
+            found = (match for match in matches if match.level == strictest)
+        yield from found
+
+    def _compare_loosened(
+        self, index: int, live: ClientMessage, asked: LooseRequest, distance: tuple[int, int]
+    ) -> MatchResult | None:
+        compared = self.index.loosened(self.levels - 1).compare(index, asked, self.bindings)
+        if compared is None:
+            return None
+        allowed, bindings = compared
+        level = self._loose_level(index, live, asked, allowed)
+        if level is None:
+            return None
+        event = self.plan.client_events[index]
+        return MatchResult(event, level, bindings, 0, (*allowed,), distance)
+
+    def _unused(self, row: list[int], key: Hashable, *, used: bool) -> Iterator[int]:
+        """Yield the client events of a row that are not used up; with `used` all."""
+        if used:
+            yield from row
+            return
+        first = self._first_loose.get(key, 0)
+        while first < len(row) and row[first] in self.happened:
+            first += 1
+        self._first_loose[key] = first
+        yield from (index for index in islice(row, first, None) if index not in self.happened)
+
+    def _loose_level(
+        self,
+        index: int,
+        live: ClientMessage,
+        asked: LooseRequest,
+        allowed: Sequence[AllowedDifference],
+    ) -> int | None:
+        """Return the strictest level at which two requests that are equal under the rules are equal
+        in the rest; None without one.
+        """
+        identities = self.index.loosened(self.levels - 1).identities
+        other_client = identities.get(index, {}) != asked.subject.identity
+        recorded, now = self.index.heads(index), asked.subject.http
+        if recorded is not None and now is not None:
+            loose = mirrors(allowed, recorded, now)
+            recorded, now = (
+                {name: value for name, value in head.items() if name not in loose}
+                for head in (recorded, now)
+            )
+        for level in self.levels_for(live):
+            if level == 0 and other_client:
+                continue
+            if recorded is not None and now is not None:
+                if unify(at(recorded, level), at(now, level), self.bindings) is None:
+                    continue
+                if not self._may_differ(index, recorded, now, asked.subject, level):
+                    continue
+            return level
+        return None
+
     def near(self, live: MatchSubject, count: int = 3) -> list[NearMiss]:
         """Return the recorded requests that come nearest to one that matches none."""
-        self.plan.complete()
         found = []
-        for event in self.plan.sequence:
-            index, recorded = event.index, self.index.subject(event)
-            if not event.calls or recorded is None or recorded.method != live.method:
-                continue
-            differences = tuple(compare(recorded.params, live.params))
+        asked = Leaves.of(((), live.params))
+        for event, recorded, differences in self._of_method(live):
+            rules = propose_rules(live.method, recorded.params, differences)
+            in_params = len(differences)
             if recorded.http is not None and live.http is not None:
-                differences += tuple(compare(recorded.http, live.http, "header"))
+                heads = _header_differences(recorded.http, live.http)
+                differences, rules = [*differences, *heads], () if heads else rules
             why = "different" if differences else USED_UP
-            if not differences and index not in self.happened:
+            if not differences and event.index not in self.happened:
                 why = "out of order"
-            n = self.plan.episode.events[index].n
-            found.append(NearMiss(n, why, differences))
-        return sorted(found, key=lambda near: (len(near.differences), near.n))[:count]
+            n = self.plan.episode.events[event.index].n
+            places, words = Leaves.of(((), recorded.params)).distance(asked, self.bindings)
+            distance = places + len(differences) - in_params, words
+            found.append(NearMiss(n, why, tuple(differences), rules, distance))
+        return sorted(found, key=lambda near: (near.distance, near.n))[:count]
+
+    def nearest(self, live: ClientMessage) -> list[MatchResult]:
+        """Return the recorded requests of the same method, and of the same tool, prompt or
+        resource, the nearest first; only the unused ones if there are any.
+        """
+        subject = live.subject
+        if subject is None:
+            return []
+        name = named(subject.method, subject.params)
+        asked = Leaves.of(((), subject.params))
+        found = [
+            MatchResult(
+                event, distance=Leaves.of(((), recorded.params)).distance(asked, self.bindings)
+            )
+            for event, recorded, _ in self._of_method(subject)
+            if named(recorded.method, recorded.params) == name
+        ]
+        unused = [
+            match
+            for match in found
+            if match.event.index not in self.happened
+            and self._allowed(match.event.index, request=True)
+        ]
+        found = unused if unused or self.strict else found
+        return sorted(found, key=lambda match: match.distance)
+
+    def _of_method(
+        self, live: MatchSubject
+    ) -> Iterator[tuple[ClientEvent, MatchSubject, list[Mismatch]]]:
+        """Yield the recorded requests of a method, and where their params differ."""
+        self.plan.complete()
+        for event in self.plan.sequence:
+            recorded = self.index.subject(event)
+            if event.calls and recorded is not None and recorded.method == live.method:
+                found = compare(recorded.params, live.params, bindings=self.bindings)
+                yield event, recorded, found
 
     def levels_for(self, live: ClientMessage) -> range:
         """Return the match levels that can make a difference: without a head those of heads
@@ -432,19 +587,24 @@ class Matcher:
         """Return whether a head may differ: a good request never gets the refusal of a bad one, nor
         a bad one the answer to a good one.
         """
+        recorded = self.index.heads(index) if level >= FIRST_HEADER_LEVEL else None
+        if recorded is None or live.http is None:
+            return True
+        return self._may_differ(index, recorded, live.http, live, level)
+
+    def _may_differ(
+        self, index: int, recorded: Fingerprint, head: Fingerprint, live: MatchSubject, level: int
+    ) -> bool:
         if level < FIRST_HEADER_LEVEL:
             return True
-        event = self.plan.client_events[index]
-        recorded = self.index.subject(event)
-        if recorded is None or recorded.http is None or live.http is None:
-            return True
+        status = self.plan.client_events[index].status
         if self.index.header_verdicts.refused(live):
             return False
-        if event.status is not None and event.status >= MIN_ERROR_STATUS:
+        if status is not None and status >= MIN_ERROR_STATUS:
             return False
-        if self.index.stateless and (SESSION in recorded.http) is not (SESSION in live.http):
+        if self.index.stateless and (SESSION in recorded) is not (SESSION in head):
             return False
-        return not contradict(recorded.http, live.http)
+        return not contradict(recorded, head)
 
     def _bind(self, index: int, live: MatchSubject, level: int) -> Bindings | None:
         recorded = self.index.subject(self.plan.client_events[index])
@@ -494,6 +654,11 @@ def _keys(live: MatchSubject, level: int) -> tuple[Key, ...]:
         return (live.key(level, bare=True),)
     key = live.key(level)
     return key, (*key[:2], ())
+
+
+def _header_differences(recorded: Fingerprint, live: Fingerprint) -> list[Mismatch]:
+    differences = compare(recorded, live)
+    return [attrs.evolve(one, path=f"header.{one.place[0]}") for one in differences]
 
 
 def _unify_subjects(

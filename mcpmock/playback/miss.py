@@ -9,12 +9,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import attrs
+import msgspec
 from msgspec import UNSET
 
+from mcpmock.matching.match_rule import rule_for
 from mcpmock.protocol import edit
 from mcpmock.protocol.error_codes import NOTHING_RECORDED
 from mcpmock.protocol.messages import S2C, Frame
+from mcpmock.protocol.methods import NAMES
 
+from .loosened import FIXED_NAMES, named
 from .request_assembly import ClientMessage
 from .variables import Bindings, Mismatch
 
@@ -33,6 +37,36 @@ class NearMiss:
     n: int
     why: str
     differences: tuple[Mismatch, ...] = ()
+    rules: tuple[ProposedRule, ...] = ()
+    """The rules that would allow it; none where a name, a header or the count differs."""
+    distance: tuple[int, int] = attrs.field(
+        default=attrs.Factory(lambda self: (len(self.differences), 0), takes_self=True), eq=False
+    )
+    """How far it differs (`Leaves.distance`)."""
+
+
+ProposedRule = tuple[str, str]
+"""The option, `ignore` or `like`, and the rule."""
+
+
+def propose_rules(
+    method: str, params: Any, differences: Sequence[Mismatch]
+) -> tuple[ProposedRule, ...]:
+    """Return the rules that allow these differences in the params of a recorded request; none where
+    rules allow nothing.
+    """
+    found: dict[ProposedRule, None] = {}
+    for one in differences:
+        inner, its, place = method, params, one.place
+        if method == "batch":
+            if len(place) < 2 or place[1] != 1:
+                return ()
+            (inner, its), place = params[place[0]], place[2:]
+        name = named(inner, its) if inner in FIXED_NAMES else ""
+        if not place or (inner in FIXED_NAMES and place == (NAMES[inner],)):
+            return ()
+        found[rule_for(inner, name, ("params", *place), one.recorded, one.live)] = None
+    return tuple(found)
 
 
 @attrs.frozen
@@ -79,19 +113,21 @@ def hide_secrets(near: Sequence[NearMiss], live: ClientMessage, known: Bindings)
         redactor.head(live.head)
 
     def hidden(found: Mismatch) -> Mismatch:
-        name = _POSITIONS.sub("", found.path).rpartition(".")[2]
+        names = (step for step in reversed(found.place) if isinstance(step, str))
+        name = next(names, _POSITIONS.sub("", found.path).rpartition(".")[2])
         values = (
             value if value is UNSET else redactor.value(name, value)
             for value in (found.recorded, found.live)
         )
-        return Mismatch(found.path, *values)
+        recorded, live = values
+        return Mismatch(found.path, recorded, live, found.place)
 
     return [attrs.evolve(one, differences=tuple(map(hidden, one.differences))) for one in near]
 
 
 def near_misses(miss: Miss) -> list[dict[str, Any]]:
-    """Return the nearest requests as JSON: `event` (null for a stub's entry), `why`, and up to ten
-    `differences` (null for a value that is absent).
+    """Return the nearest requests as JSON: `event` (null for a stub's entry), `why`, up to ten
+    `differences` (null for a value that is absent), and the `rules` that would allow them.
     """
     return [_near_miss(near) for near in miss.near]
 
@@ -106,4 +142,26 @@ def _near_miss(near: NearMiss) -> dict[str, Any]:
         for d in near.differences[:_MAX_DIFFERENCES]
     ]
     event = None if near.n == STUBBED else near.n
-    return {"event": event, "why": near.why, "differences": differences}
+    rules = [rule for _, rule in near.rules]
+    return {"event": event, "why": near.why, "differences": differences, "rules": rules}
+
+
+def describe(near: NearMiss) -> str:
+    """Return in words where a request differs. It quotes the traffic: print it through
+    `printable`.
+    """
+    had = "stubbed" if near.n == STUBBED else "recorded"
+    return "".join(
+        f"; {one.path}: {had} {_shorten_value(one.recorded)}, asked {_shorten_value(one.live)}"
+        for one in near.differences[:3]
+    )
+
+
+def _shorten_value(value: Any) -> str:
+    if value is UNSET:
+        return "absent"
+    try:
+        text = msgspec.json.encode(value).decode()
+    except (ValueError, TypeError):
+        text = repr(value)
+    return text if len(text) <= 60 else text[:57] + "..."

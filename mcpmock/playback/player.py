@@ -17,10 +17,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from math import inf
+from typing import Literal
 
 import attrs
 
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
+from mcpmock.printable import shell_command
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.messages import (
     Batch,
@@ -37,7 +39,7 @@ from mcpmock.protocol.messages import (
     StreamEnd,
 )
 
-from .candidates import Accept, Candidate, Candidates
+from .candidates import Accept, Candidate, Candidates, Loosely
 from .fallback import (
     MAX_BATCH_MESSAGES,
     PROBE,
@@ -50,14 +52,15 @@ from .fallback import (
     exchange,
 )
 from .header_verdicts import MIN_ERROR_STATUS
-from .matcher import MatchResult
-from .miss import ELSEWHERE, Miss, hide_secrets, miss_error
+from .loosened import named
+from .matcher import Matcher, MatchResult
+from .miss import ELSEWHERE, Miss, NearMiss, describe, hide_secrets, miss_error
 from .repeats import Repeats
 from .request_assembly import ClientMessage, RequestAssembly
 from .request_key import MATCH_LEVELS, MatchSubject
 from .session_selection import PlayerOptions, SessionSelection
 from .unused import leftovers
-from .variables import Bindings
+from .variables import Bindings, Mismatch
 
 __all__ = ["Player", "PlayerNote", "PlayerOptions", "Report", "SessionSelection"]
 
@@ -74,6 +77,27 @@ class PlayerNote:
 
     method: str
     text: str
+
+
+@attrs.frozen
+class InexactAnswer(PlayerNote):
+    """An answer that may be the wrong one: a rule makes requests with different answers equal, or
+    it is that of the nearest request.
+    """
+
+    kind: Literal["ambiguous", "nearest"]
+    name: str
+    """The tool, prompt or resource; empty without."""
+    taken: int
+    """The number of the event that is answered from."""
+    events: tuple[int, ...] = ()
+    """All that would do."""
+    rules: tuple[str, ...] = ()
+    """The rules that would allow the difference."""
+
+    @property
+    def line(self) -> str:
+        return f"{self.method} {self.name}".rstrip() + f": {self.text}"
 
 
 Report = Callable[[Miss | PlayerNote], None]
@@ -121,6 +145,8 @@ class Player(Stage):
     _idle_at: float = -inf
     """When this stage is woken to plan ahead."""
     _closing: str | None = None
+    _said: set[tuple[str, str]] = attrs.field(factory=set)
+    """The tools of which was said that rules make different requests of them equal."""
 
     def __attrs_post_init__(self) -> None:
         self._repeats = Repeats(self.selection, self._session_id)
@@ -209,8 +235,8 @@ class Player(Stage):
         if self.stateless:
             answered = self._answer_stateless(live, now)
             answered = answered or (self._translate(live) and self._answer_stateless(live, now))
-            if not answered:
-                self._answer_unknown(live)
+            if not (answered or self._answer_loosened(live, now)):
+                self._answer_unknown(live, now)
             return
         level = None if self._stubs else self._accept_request(live, now)
         if level is None and self._translate(live) and not self._stubs:
@@ -219,10 +245,11 @@ class Player(Stage):
             self._report_level(live, level)
             if not self._narrowed:
                 self._note_selected()
-        elif self._over or not self._repeat(live, now):
-            self._answer_unknown(live)
-        elif not self._stubs:
-            self.report(PlayerNote(live.name, "asked again; a recorded answer is repeated"))
+        elif not self._over and self._repeat(live, now):
+            if not self._stubs:
+                self.report(PlayerNote(live.name, "asked again; a recorded answer is repeated"))
+        elif self._over or not self._answer_loosened(live, now):
+            self._answer_unknown(live, now)
 
     def _accept_request(self, live: ClientMessage, now: float) -> int | None:
         is_probe = live.is_handshake and live.name == PROBE
@@ -401,9 +428,111 @@ class Player(Stage):
         again = candidate.matcher.repeats(live, level)
         return again[0].handshake_distance if again else 0
 
+    # Requests that are not recorded so, but equal under the rules of the user, or near.
+
+    def _answer_loosened(self, live: ClientMessage, now: float) -> bool:
+        """Answer as the nearest recorded request that is equal under the rules."""
+        if not self.selection.options.rules:
+            return False
+        found = None
+        if not self._stubs:
+            found = self._accept_loosely(self._candidates.find_loosened(live), live, now)
+        if found is None and (self._stubs or self._may_repeat(live)):
+            found = self._repeat_nearest(
+                live, now, lambda matcher: matcher.find_loosened(live, used=True)
+            )
+        if found is None:
+            return False
+        self._report_level(live, found.match.level)
+        self._report_rules(live, found)
+        return True
+
+    def _accept_loosely(
+        self, found: list[Loosely], live: ClientMessage, now: float, *, keep: bool = False
+    ) -> Loosely | None:
+        if not found:
+            return None
+        if self.stateless:
+            found[0].candidate.accept(found[0].match, live, now)
+        else:
+            self._candidates.accept_loosely(found, live, now, keep=keep)
+            if not self._narrowed:
+                self._note_selected()
+        return found[0]
+
+    def _repeat_nearest(
+        self,
+        live: ClientMessage,
+        now: float,
+        find: Callable[[Matcher], Iterable[MatchResult]],
+    ) -> Loosely | None:
+        """Answer once more as the nearest of these requests, of all candidates."""
+        found = [
+            one
+            for candidate in self._candidates.all
+            for one in Loosely.first(candidate, find(candidate.matcher))
+        ]
+        if not found:
+            return None
+        nearest = min(found, key=lambda one: (one.match.level, one.match.distance))
+        near = nearest.equally_near
+        alike = [match for match in near if match.distance == nearest.match.distance]
+        taken = self._repeats.play(nearest.candidate, live, alike, now)
+        # Stubs use nothing up, so each of the others would do as well.
+        others = [one for one in near if self._stubs and one is not taken]
+        return Loosely(nearest.candidate, taken, others)
+
+    def _answer_nearest(self, live: ClientMessage, now: float) -> bool:
+        """Answer as the nearest request of the same tool, prompt or resource, and say so."""
+        subject = live.subject
+        found = None
+        if not self._stubs:
+            nearest = self._candidates.find_nearest(live)
+            found = self._accept_loosely(nearest, live, now, keep=True)
+        if found is None and not self._strict:
+            found = self._repeat_nearest(live, now, lambda matcher: matcher.nearest(live))
+        if found is None or subject is None:
+            return False
+        n = found.number(found.match)
+        near = next(one for one in found.candidate.matcher.near(subject, 1 << 30) if one.n == n)
+        (near,) = hide_secrets([near], live, self.bindings)
+        name = named(subject.method, subject.params)
+        allow = shell_command(
+            [word for option, rule in near.rules for word in (f"--{option}", rule)]
+        )
+        text = f"not in the recording; event {n} answers it, the nearest{describe(near)}"
+        text += f"; allow with {allow}" if allow else ""
+        rules = tuple(rule for _, rule in near.rules)
+        self.report(InexactAnswer(subject.method, text, "nearest", name, n, (n,), rules))
+        return True
+
+    def _report_rules(self, live: ClientMessage, found: Loosely) -> None:
+        """Report what the rules made equal, and once for each tool that it may be the wrong one."""
+        assert live.subject is not None
+        method, name = live.subject.method, named(live.subject.method, live.subject.params)
+        n = found.number(found.match)
+        if self.selection.options.notes:
+            allowed = found.match.allowed
+            places = tuple(Mismatch(one.path, one.recorded, one.live, one.place) for one in allowed)
+            (near,) = hide_secrets([NearMiss(n, "", places)], live, self.bindings)
+            self.report(PlayerNote(method, f"event {n} answers it by a rule{describe(near)}"))
+        if (method, name) in self._said:
+            return
+        answers = found.candidate.plan.answers
+        known = [(found.number(match), answers(match.event)) for match in found.equally_near]
+        if len({answer for _, answer in known}) > 1:
+            alike = sorted(number for number, _ in known)
+            self._said.add((method, name))
+            events = f"{', '.join(map(str, alike[:-1]))} and {alike[-1]}"
+            text = (
+                f"a rule makes events {events} equal although their answers differ: event {n} is "
+                "taken, the nearest"
+            )
+            self.report(InexactAnswer(method, text, "ambiguous", name, n, tuple(alike)))
+
     # What nothing recorded answers.
 
-    def _answer_unknown(self, live: ClientMessage) -> None:
+    def _answer_unknown(self, live: ClientMessage, now: float) -> None:
         if live.subject is None:
             return
         answer = answer_lost(live) if self._is_lost(live) else self.fallback.answer(live.frame)
@@ -414,9 +543,9 @@ class Player(Stage):
             self.unanswered.append(live.frame)
             note = "not in the recording; the real server is asked"
             self.report(PlayerNote(live.subject.method, note))
-        else:
+        elif self.selection.options.on_miss != "nearest" or not self._answer_nearest(live, now):
             miss = self._miss(live, live.subject)
-            if self.selection.options.on_miss == "error":
+            if self.selection.options.on_miss in ("error", "nearest"):
                 error = miss_error(live.ids, miss, isinstance(live.content, Batch))
                 self._own_answers += exchange(live.exchange, message=error)
 
@@ -425,7 +554,7 @@ class Player(Stage):
         candidates = self._candidates.all
         near = [near for candidate in candidates for near in candidate.matcher.near(subject)]
         near += [*self.selection.near_elsewhere(subject, candidates), *self.fallback.near(subject)]
-        near.sort(key=lambda near: (len(near.differences), near.why == ELSEWHERE, near.n))
+        near.sort(key=lambda near: (near.distance, near.why == ELSEWHERE, near.n))
         near = hide_secrets(near[:3], live, self.bindings)
         miss = Miss(subject.method, tuple(near), self._revisions)
         self.report(miss)

@@ -7,14 +7,14 @@ exchange. The option `repeats` decides which of several equal answers is taken. 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import attrs
 
 from mcpmock.protocol.messages import HttpRequest
 
 from .candidates import Candidate
-from .matcher import RequestIndex
+from .matcher import MatchResult, RequestIndex
 from .request_assembly import ClientMessage
 from .session_selection import SessionSelection
 
@@ -29,12 +29,18 @@ class Repeats:
     _times_repeated: dict[tuple[int, int], int] = attrs.field(factory=dict)
 
     def add(self, candidate: Candidate, live: ClientMessage, level: int | None, now: float) -> bool:
-        """Repeats the recorded answer to an equal message, at this level or at the strictest that
+        """Repeat the recorded answer to an equal message, at this level or at the strictest that
         has any; False without one.
         """
         matches = candidate.matcher.repeats(live, level)
-        if not matches:
-            return False
+        if matches:
+            self.play(candidate, live, matches, now)
+        return bool(matches)
+
+    def play(
+        self, candidate: Candidate, live: ClientMessage, matches: Sequence[MatchResult], now: float
+    ) -> MatchResult:
+        """Repeat the recorded answer to one of these messages; gives which."""
         index = candidate.matcher.index
         key = (id(index), matches[0].event.index)
         times = self._times_repeated.get(key, 0)
@@ -48,7 +54,7 @@ class Repeats:
             # Answers to other requests come on the stream that this one opens.
             candidate.ids.bind(match.event, live)
         self.playing.append(repeat)
-        return True
+        return match
 
     def drop_exchange(self, exchange: int) -> None:
         """Send nothing more on a live exchange that its client left."""

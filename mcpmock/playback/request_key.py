@@ -81,6 +81,13 @@ class MatchSubject:
         """Return the parameters that this level compares."""
         return _without_identity(self.params) if level else self.params
 
+    @property
+    def identity(self) -> dict[str, Any]:
+        """What it says of its client, which the first level alone compares."""
+        meta = self.params.get("_meta") if isinstance(self.params, dict) else None
+        found = meta.items() if isinstance(meta, dict) else ()
+        return {name: value for name, value in found if name in _IDENTITY}
+
     def http_at(self, level: int) -> Fingerprint | None:
         """Return the part of the head that this level compares."""
         return None if self.http is None else at(self.http, level)

@@ -17,6 +17,7 @@ import msgspec
 from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette, Episode, Event
+from mcpmock.matching.match_rule import TOOL_ALONE, MatchRules, RuleError
 from mcpmock.options.replay import MissAction, Order, Repeats, ReplayOptions, SessionUse
 from mcpmock.playback.plan.builder import begin_plan, build_plan
 from mcpmock.playback.plan.steps import is_message, merged, resumed
@@ -52,10 +53,16 @@ class PlayerOptions:
     exact: bool = False
     on_miss: MissAction = "error"
     mute: bool = False
+    notes: bool = True
+    """Whether each match by a rule is reported: half a millisecond, to hide secrets in it."""
+    rules: MatchRules = attrs.field(factory=MatchRules)
+    """What may differ between a recorded request and a live one."""
 
     @classmethod
-    def of(cls, options: ReplayOptions, *, mute: bool = False) -> PlayerOptions:
-        """Read the words of a user. Raises McpMockError for a timing that there is not."""
+    def of(cls, options: ReplayOptions, *, mute: bool = False, notes: bool = True) -> PlayerOptions:
+        """Read the words of a user. Raises McpMockError for a timing that there is not, and for a
+        rule that is none.
+        """
         pace = Pace(Timing.parse(options.timing), overlap_grace=options.overlap_grace / 1000)
         return cls(
             order=options.order,
@@ -65,7 +72,21 @@ class PlayerOptions:
             exact=options.match == "exact",
             on_miss=options.on_miss,
             mute=mute,
+            notes=notes,
+            rules=_rules_of(options),
         )
+
+    def with_rules(self, rules: MatchRules) -> PlayerOptions:
+        """Return the same with these rules besides."""
+        return attrs.evolve(self, rules=self.rules + rules) if rules else self
+
+
+def _rules_of(options: ReplayOptions) -> MatchRules:
+    ignore = [*options.ignore, *(TOOL_ALONE if options.match == "tool" else ())]
+    try:
+        return MatchRules.parse(ignore, options.like, options.echo)
+    except ValueError as error:
+        raise RuleError(str(error)) from error
 
 
 @attrs.define(slots=False)
@@ -128,7 +149,7 @@ class SessionSelection:
     @cached_property
     def _merged(self) -> RequestIndex:
         plan = build_plan(merged(self._alone), strict=self._strict)
-        return RequestIndex(plan, stateless=True)
+        return RequestIndex(plan, stateless=True, rules=self.options.rules)
 
     def candidate(self, index: RequestIndex, session: SessionId) -> Candidate:
         """Return a candidate at the beginning of a plan."""
@@ -184,14 +205,15 @@ class SessionSelection:
             if stateless and episodes:
                 episodes = [merged(episodes)]
             plans = [build_plan(episode, strict=self._strict) for episode in episodes]
-            self._translated[revision] = [RequestIndex(plan, stateless) for plan in plans]
+            rules = self.options.rules
+            self._translated[revision] = [RequestIndex(plan, stateless, rules) for plan in plans]
         return [self.candidate(index, session) for index in self._translated[revision]]
 
     def index(self, number: int) -> RequestIndex:
         """Return the plan of an episode with its index: made once, shared by all live sessions."""
         if number not in self._indexes:
             plan = begin_plan(self._episodes[number], strict=self._strict)
-            self._indexes[number] = RequestIndex(plan)
+            self._indexes[number] = RequestIndex(plan, rules=self.options.rules)
         return self._indexes[number]
 
     @property

@@ -13,13 +13,15 @@ from typing import Any
 import attrs
 from msgspec import UNSET
 
+from mcpmock.matching.paths import Place, spell_step
 from mcpmock.protocol.messages import decode
-from mcpmock.redaction.placeholders import HOLE, encoded_parts
+from mcpmock.redaction.placeholders import HOLE, encoded_parts, holds_placeholder
 
 _HOLE = re.compile(HOLE.pattern.decode())
 _ENCODED = "mcpmock:secret:encoded"
 """The variable for a part of a text that holds encoded placeholders."""
 _HOLE_OR_TEXT = re.compile(f"{_HOLE.pattern}|(?:(?!{_HOLE.pattern}).)+", re.S)
+_WORD = re.compile(r"(?<![^\W_])[^\W\d_]{3,}(?![^\W_])")
 Bindings = dict[str, str]
 
 
@@ -30,30 +32,96 @@ class Mismatch:
     path: str
     recorded: Any
     live: Any
+    place: Place = attrs.field(default=(), eq=False)
+    """The same as a place in the decoded value."""
 
 
-def compare(recorded: Any, live: Any, path: str = "$") -> list[Mismatch]:
-    """Return the innermost places where two JSON values differ."""
+def compare(
+    recorded: Any, live: Any, root: str = "$", *, bindings: Bindings | None = None
+) -> list[Mismatch]:
+    """Return the innermost places where two JSON values differ. `root` is the path of both."""
+    found: list[Mismatch] = []
+    _compare(recorded, live, root, bindings or {}, (), found)
+    return found
+
+
+def _compare(
+    recorded: Any, live: Any, root: str, bindings: Bindings, place: Place, found: list[Mismatch]
+) -> None:
     if isinstance(recorded, dict) and isinstance(live, dict):
-        found = []
         for name in [*recorded, *(name for name in live if name not in recorded)]:
             one, other = recorded.get(name, UNSET), live.get(name, UNSET)
-            found += compare(one, other, f"{path}.{name}")
-        return found
-    if isinstance(recorded, list) and isinstance(live, list) and len(recorded) == len(live):
-        pairs = enumerate(zip(recorded, live, strict=True))
-        return [d for place, (one, other) in pairs for d in compare(one, other, f"{path}[{place}]")]
-    return [] if equivalent(recorded, live) else [Mismatch(path, recorded, live)]
+            _compare(one, other, root, bindings, (*place, name), found)
+    elif isinstance(recorded, list) and isinstance(live, list) and len(recorded) == len(live):
+        for at, (one, other) in enumerate(zip(recorded, live, strict=True)):
+            _compare(one, other, root, bindings, (*place, at), found)
+    elif not equivalent(recorded, live, bindings):
+        path = root + "".join(map(spell_step, place))
+        found.append(Mismatch(path, recorded, live, place))
 
 
-def equivalent(recorded: Any, live: Any) -> bool:
+@attrs.frozen
+class Leaves:
+    """The innermost values of a document by their places, and their words: by these it is measured
+    how far two are apart.
+    """
+
+    values: dict[Place, Any]
+    words: dict[Place, frozenset[str]]
+    """Of texts. Ids and times have none."""
+    holes: bool
+    """Whether a value is a placeholder."""
+
+    @classmethod
+    def of(cls, *documents: tuple[Place, Any]) -> Leaves:
+        """Read the documents at these places."""
+        values: dict[Place, Any] = {}
+        waiting = [*documents]
+        while waiting:  # no recursion: JSON may be nested 1,000 deep
+            place, value = waiting.pop()
+            if isinstance(value, dict) and value:
+                waiting += (((*place, name), inner) for name, inner in value.items())
+            elif isinstance(value, list) and value:
+                waiting += (((*place, at), inner) for at, inner in enumerate(value))
+            else:
+                values[place] = value if isinstance(value, str) else (type(value), repr(value))
+        texts = [(place, value) for place, value in values.items() if isinstance(value, str)]
+        found = ((place, frozenset(_WORD.findall(text.casefold()))) for place, text in texts)
+        holes = any(holds_placeholder(text) for _, text in texts)
+        return cls(values, {place: words for place, words in found if words}, holes)
+
+    def distance(self, live: Leaves, bindings: Bindings) -> tuple[int, int]:
+        """Return how far a recorded document is from a live one, for sorting: by the number of
+        places that differ, then by the words that the texts there have in common.
+        """
+        # `dict` reads the pairs in half the time of a comprehension, for 100 requests each time.
+        places = {*dict(self.values.items() ^ live.values.items())}
+        if self.holes:
+            places -= {one for one in places if self._is_bound(one, live, bindings)}
+        if not self.words or not live.words:
+            return len(places), 0
+        words = self.words
+        common = (
+            len(words[one] & live.words[one])
+            for one in live.words
+            if one in places and one in words
+        )
+        return len(places), -sum(common)
+
+    def _is_bound(self, place: Place, live: Leaves, bindings: Bindings) -> bool:
+        one, other = self.values.get(place), live.values.get(place)
+        texts = isinstance(one, str) and isinstance(other, str)
+        return texts and equivalent(one, other, bindings)
+
+
+def equivalent(recorded: Any, live: Any, bindings: Bindings) -> bool:
     """Return whether two scalars are equal, under some binding of the placeholders in the recorded
-    one.
+    one that are not bound yet.
     """
     return same(recorded, live) or (
         isinstance(recorded, str)
         and isinstance(live, str)
-        and _unify_text(recorded, live, {}) is not None
+        and _unify_text(recorded, live, bindings) is not None
     )
 
 

@@ -137,7 +137,7 @@ class _Comparer:
     calls: Counter[Label] = attrs.field(factory=Counter)
 
     def run(self, old: Sequence[RecordedConversation], new: Sequence[RecordedConversation]) -> None:
-        conversation_pairs = pair_all_calls(old, new)
+        conversation_pairs = pair_all_calls(old, new, self.findings.rules.places)
         messages = MessageChanges(self.findings)
         total = sum(len(conversations.calls) for conversations in conversation_pairs) or 1
         share, left = self.work.total - self.work.done, 0.0

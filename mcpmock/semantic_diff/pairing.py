@@ -13,6 +13,8 @@ from typing import TypeVar
 
 import attrs
 
+from mcpmock.matching.match_rule import MatchRules
+from mcpmock.playback.loosened import Loosened, allowed_differences, loosen
 from mcpmock.playback.variables import compare
 
 from .conversations import RecordedConversation
@@ -24,6 +26,9 @@ Pairs = list[tuple[_T, _T]]
 _MAX_CALLS_BY_SIMILARITY = 40
 """On each side. Each is compared with each, so longer rows are paired in order."""
 _MAX_CALLS_ALIGNED = 200
+_MAX_CALLS_COMPARED = 100
+"""How many calls that rules may make equal are compared with one."""
+_NO_RULES = MatchRules()
 _MAX_CONVERSATIONS_OF_A_CALL = 50
 """A call that more conversations make does not distinguish them."""
 
@@ -59,18 +64,21 @@ class Paired:
 
 
 def pair_all_calls(
-    old: Sequence[RecordedConversation], new: Sequence[RecordedConversation]
+    old: Sequence[RecordedConversation],
+    new: Sequence[RecordedConversation],
+    rules: MatchRules = _NO_RULES,
 ) -> list[ConversationPair]:
     """Pair the calls of both sides. A client may split its work into other sessions, so a call
     without an equal in the paired conversation is looked for in all others before it is paired with
-    a similar one.
+    a similar one. Calls that differ only where `rules` allow it count as equal.
     """
     pairs = []
     for one, other in pair_conversations(old, new):
-        found = pair_calls(one.calls if one else [], other.calls if other else [], exactly=True)
+        ours, theirs = (side.calls if side else [] for side in (one, other))
+        found = pair_calls(ours, theirs, rules, exactly=True)
         pairs.append(ConversationPair(one, other, found.pairs, found.old, found.new))
     if len(pairs) > 1:
-        pairs.append(_moved_calls(pairs))
+        pairs.append(_moved_calls(pairs, rules))
     for pair in pairs:
         found = pair_calls(pair.old_calls, pair.new_calls)
         pair.calls = sorted(pair.calls + found.pairs, key=lambda calls: calls[0].rank)
@@ -78,11 +86,12 @@ def pair_all_calls(
     return pairs
 
 
-def _moved_calls(pairs: list[ConversationPair]) -> ConversationPair:
+def _moved_calls(pairs: list[ConversationPair], rules: MatchRules) -> ConversationPair:
     """Pair equal calls across conversations, and remove them from theirs."""
     found = pair_calls(
         [call for pair in pairs for call in pair.old_calls],
         [call for pair in pairs for call in pair.new_calls],
+        rules,
         exactly=True,
     )
     moved = {id(call) for calls in found.pairs for call in calls}
@@ -111,12 +120,19 @@ def pair_conversations(
 
 
 def pair_calls(
-    old: Sequence[DiffMessage], new: Sequence[DiffMessage], *, exactly: bool = False
+    old: Sequence[DiffMessage],
+    new: Sequence[DiffMessage],
+    rules: MatchRules = _NO_RULES,
+    *,
+    exactly: bool = False,
 ) -> Paired:
-    """Pair equal calls; unless `exactly`, also the most similar ones of the same tool, prompt or
-    resource.
+    """Pair equal calls, then those that are equal under the rules; unless `exactly`, also the most
+    similar ones of the same tool, prompt or resource.
     """
     pairs, old_rest, new_rest = by_key(old, new, _call_key, _answer_key)
+    if rules and old_rest and new_rest:
+        loosened, old_rest, new_rest = _by_rules(old_rest, new_rest, rules)
+        pairs += loosened
     if not exactly:
         nearest, old_rest, new_rest = _by_label(old_rest, new_rest)
         pairs += nearest
@@ -173,6 +189,29 @@ def _call_key(call: DiffMessage) -> Hashable:
 
 def _answer_key(call: DiffMessage) -> Hashable:
     return tuple(answer.key for answer in call.answers)
+
+
+def _by_rules(
+    old: list[DiffMessage], new: list[DiffMessage], rules: MatchRules
+) -> tuple[Pairs[DiffMessage], list[DiffMessage], list[DiffMessage]]:
+    """Pair calls that differ only where the rules allow it, each with the nearest."""
+    rows: dict[Hashable, list[tuple[DiffMessage, Loosened]]] = defaultdict(list)
+    for call in new:
+        loosened = loosen(rules, call.method, call.document.get("params"))
+        rows[loosened.labels, loosened.rest].append((call, loosened))
+    pairs: Pairs[DiffMessage] = []
+    for call in old:
+        loosened = loosen(rules, call.method, call.document.get("params"))
+        row = rows[loosened.labels, loosened.rest]
+        near = enumerate(row[:_MAX_CALLS_COMPARED])
+        found = sorted((loosened.leaves.distance(other.leaves, {}), at) for at, (_, other) in near)
+        for _, at in found:
+            if allowed_differences(loosened, row[at][1], {}) is not None:
+                pairs.append((call, row.pop(at)[0]))
+                break
+    taken = {id(call) for pair in pairs for call in pair}
+    rests = [[call for call in calls if id(call) not in taken] for calls in (old, new)]
+    return pairs, rests[0], rests[1]
 
 
 def _by_label(

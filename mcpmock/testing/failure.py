@@ -34,7 +34,10 @@ from .settings import Settings
 MAX_LINES = 10
 MAX_LINE_LENGTH = 160
 MAX_COMMAND_LENGTH = 4000
-_OPTIONS = ("order", "timing", "repeats", "sessions", "overlap_grace", "match", "on_miss")
+_OPTIONS = (
+    *("order", "timing", "repeats", "sessions", "overlap_grace", "match", "on_miss"),
+    *("ignore", "like", "echo"),
+)
 
 
 def describe(settings: Settings, log: Log, faults: FaultControl) -> str:
@@ -50,7 +53,7 @@ def _lines(settings: Settings, log: Log, faults: FaultControl) -> Iterator[str]:
     recording = f", the recording is in {settings.rejected.name}" if real else ""
     yield f"{action} {settings.shown} (record mode {settings.mode}){recording}"
     for miss in log.misses:
-        yield from miss_lines(miss, Path(settings.shown))
+        yield from miss_lines(miss, Path(settings.shown), keywords=True)
     last, stderr = _without_secrets(log)
     if last:
         yield "last messages:"
@@ -91,7 +94,10 @@ def reproduction(settings: Settings, last: Sequence[Frame], faults: FaultControl
     words = ["mcpmock", "replay", settings.shown]
     for name in _OPTIONS:
         if name in settings.playing:
-            words += [f"--{name.replace('_', '-')}", str(settings.playing[name])]
+            given = settings.playing[name]
+            for value in given if isinstance(given, tuple) else [given]:
+                words += [f"--{name.replace('_', '-')}", str(value)]
+    words += ["--no-rules"] if settings.playing.get("no_rules") else []
     words += _fault_options(settings, faults)
     command = shell_command(words)
     texts = [frame.raw.decode("utf-8", "replace") for frame in last if frame.direction is C2S]

@@ -5,6 +5,7 @@ recording goes.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
@@ -20,11 +21,13 @@ from mcpmock.api.server import ReplayServer, read_authorization, replay_options
 from mcpmock.api.targets import parse_server, say
 from mcpmock.api.thread import Thread
 from mcpmock.api.thread_server import ThreadServer
+from mcpmock.batch.match_rules import rules_beside
 from mcpmock.cassette.merge import own_first
 from mcpmock.cassette.model import Cassette
 from mcpmock.faults.control import Faults, run_of
 from mcpmock.faults.fault import PlanError
 from mcpmock.faults.receipts import FaultRun
+from mcpmock.playback.player import InexactAnswer
 from mcpmock.playback.session_selection import PlayerOptions
 from mcpmock.printable import printable, shell_command
 from mcpmock.sessions.local_front import LocalFront, ServerPlace
@@ -191,6 +194,11 @@ class ServerUse:
             methods = ", ".join(sorted({miss.method for miss in log.misses}))
             missed = f"{len(log.misses)} requests match nothing recorded in {settings.shown}"
             fail(f"{missed}: {methods}")
+        for note in log.notes:
+            if isinstance(note, InexactAnswer):
+                warnings.warn(
+                    pytest.PytestWarning(printable(f"mcpmock: {note.line}")), stacklevel=1
+                )
         faults = self.server.faults
         if faults.mistakes():
             found = "; ".join(faults.mistakes())
@@ -226,11 +234,12 @@ def _fault_run(settings: Settings) -> FaultRun:
         pytest.fail(text, pytrace=False)
 
 
-def _replay_options(settings: Settings) -> PlayerOptions:
-    """Return the options of the replay. In a race no message of a call is delayed: all are sent
-    before the client cancels.
+def _replay_options(settings: Settings, cassette: Cassette) -> PlayerOptions:
+    """Return the options of the replay, with the rules beside the cassette. In a race no message of
+    a call is delayed: all are sent before the client cancels.
     """
-    options = replay_options(**settings.playing)
+    beside = rules_beside(cassette, no_rules=settings.playing.get("no_rules", False))
+    options = replay_options(**settings.playing).with_rules(beside)
     if settings.races is None:
         return options
     return attrs.evolve(options, pace=attrs.evolve(options.pace, after_progress=0.0))
@@ -250,8 +259,8 @@ def using(settings: Settings, test: str, store: CassetteStore) -> Iterator[Serve
     if settings.records:
         server = RecordingServer(settings, test, store)
     else:
-        run, options = _fault_run(settings), _replay_options(settings)
-        cassette = _load_cassette(settings, test)
+        run, cassette = _fault_run(settings), _load_cassette(settings, test)
+        options = _replay_options(settings, cassette)
         if not settings.extends:
             authorization = read_authorization(settings.auth)
             fake = ReplayServer(cassette, options, run, settings.stub, authorization)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -43,6 +43,7 @@ _MARKER_OPTIONS = (
     "auth",
     "explore",
 )
+_RULES = ("ignore", "like", "echo")
 _SEED_VARIABLE = "MCPMOCK_SEED"
 _REPLAY_PREFIX = "MCPMOCK_REPLAY_"
 
@@ -149,24 +150,31 @@ def settings_of(item: pytest.Item) -> Settings:
 
 def _settings_of(item: pytest.Item) -> Settings:
     given: dict[str, Any] = {}
+    rules: list[Mapping[str, Any]] = [
+        {name: tuple(item.config.getini(f"mcpmock_{name}")) for name in _RULES}
+    ]
     for marker in reversed(list(item.iter_markers("mcpmock"))):
         if len(marker.args) > 1:
             raise pytest.UsageError(f"mcpmock: {item.nodeid}: the marker takes one cassette")
         given.update(zip(("cassette",), marker.args, strict=False))
         given.update(marker.kwargs)
+        rules.append(marker.kwargs)
     config = item.config
     if given.get("server") is not None and given.get("url") is not None:
         raise pytest.UsageError(f"mcpmock: {item.nodeid}: server= and url= are mutually exclusive")
     server = given.get("server")
     unused = given.get("unused") or str(config.getini("mcpmock_unused")) or IGNORE
     path = _cassette_path(item, given.get("cassette"), races="races" in given)
+    project = _project_options(path.parent)
+    environment = read_environment(ReplayOptions, _REPLAY_PREFIX, os.environ)
     playing = {
-        **_project_options(path.parent),
+        **project,
         **{name: value for name, value in given.items() if name not in _MARKER_OPTIONS},
-        **read_environment(ReplayOptions, _REPLAY_PREFIX, os.environ),
+        **environment,
+        **_rules_of([project, *rules, environment]),
     }
     if config.getoption("mcpmock_strict"):
-        unused, playing["match"] = FAIL, "exact"
+        unused, playing["match"], playing["on_miss"] = FAIL, "exact", "error"
     replay_options(**playing)
     read_authorization(given.get("auth"))
     url, stub = given.get("url"), given.get("stub")
@@ -190,6 +198,19 @@ def _settings_of(item: pytest.Item) -> Settings:
         races=None if given.get("races") is None else to_match(given["races"]),
         reactions=tuple(_reactions(given.get("reactions") or REACTIONS)),
     )
+
+
+def _rules_of(sources: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
+    """Return the rules of all sources: they add up. Raises TypeError for what is no list."""
+    found: dict[str, tuple[str, ...]] = {}
+    for source in sources:
+        for name in _RULES:
+            texts = source.get(name, ())
+            if isinstance(texts, str) or not isinstance(texts, Iterable):
+                raise TypeError(f"{name}={texts!r}: give a list of rules")
+            if texts := tuple(texts):
+                found[name] = (*found.get(name, ()), *texts)
+    return found
 
 
 def _project_options(folder: Path) -> dict[str, Any]:

@@ -70,6 +70,7 @@ def test_a_miss_explains_itself(run: Run, file: Path, client: MemoryChannel) -> 
     assert [
         f"mcpmock: nothing recorded in {file} answers this tools/call",
         'mcpmock:   event 4: different; $.arguments.city: recorded "Oslo", asked "Bergen"',
+        "mcpmock:   allow with --ignore 'tools/call weather $.arguments.city'",
         f"mcpmock:   see `mcpmock show {file} --filter method=tools/call`; record again to add it",
         'mcpmock: 2 recorded requests never came: tools/call weather {"city":"Oslo"} (event 4), '
         "tools/list (event 7)",

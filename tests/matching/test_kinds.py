@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mcpmock.matching.kinds import Kind, Tolerance, kind_of_both
 
 UUID = "123e4567-e89b-12d3-a456-426614174000"
-PAIRS = [
+PAIRS: list[tuple[str, tuple[Any, Any], tuple[Any, ...]]] = [
     # kind, two values of it, values that are none
     ("any", (1, None), ()),
     ("string", ("a", ""), (1, None, ["a"])),

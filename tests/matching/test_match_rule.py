@@ -49,7 +49,7 @@ def test_a_path_selects_places(path: str, places: set[Place]) -> None:
     rule = MatchRule.parse(path)
 
     assert places == set(select([rule], DOCUMENT))
-    outer = rule.query.outer_places(DOCUMENT)
+    outer = {*rule.query.outer_places(DOCUMENT)}
     assert all(any(place[: len(one)] == one for one in outer) for place in places)
     assert (places == outer) is ("?" not in path and "-" not in path)
 
@@ -60,7 +60,7 @@ def test_both_evaluations_select_the_same() -> None:
 
     for path in ("$..*", "$.params.arguments.items[*]", "$..[0]", "$..items[0].id", "$.nothing"):
         found = {tuple(one.parts) for one in finditer(path, DOCUMENT)}
-        assert found == compile_path(path).places(DOCUMENT)
+        assert found == {*compile_path(path).places(DOCUMENT)}
 
 
 def test_what_is_nested_deeply_is_searched() -> None:

@@ -13,7 +13,12 @@ from mcpmock.playback.variables import Mismatch
 MISS = Miss(
     "tools/call",
     (
-        NearMiss(12, "different", (Mismatch("$.city", "Oslo", "Rome"),)),
+        NearMiss(
+            12,
+            "different",
+            (Mismatch("$.city", "Oslo", "Rome"),),
+            (("ignore", "tools/call $.city"),),
+        ),
         NearMiss(3, "already used"),
         NearMiss(STUBBED, "stubbed"),
     ),
@@ -43,9 +48,10 @@ def test_a_miss_explains_itself() -> None:
             "event": 12,
             "why": "different",
             "differences": [{"path": "$.city", "recorded": "Oslo", "live": "Rome"}],
+            "rules": ["tools/call $.city"],
         },
-        {"event": 3, "why": "already used", "differences": []},
-        {"event": None, "why": "stubbed", "differences": []},
+        {"event": 3, "why": "already used", "differences": [], "rules": []},
+        {"event": None, "why": "stubbed", "differences": [], "rules": []},
     ] == error["data"]["near"]
 
 

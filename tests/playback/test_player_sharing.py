@@ -278,8 +278,8 @@ def test_a_miss() -> None:
 
 
 def test_a_miss_shows_no_live_secret() -> None:
-    """A placeholder differs from no value; what is secret by its name, by its format, by a header
-    or by an earlier placeholder is shown as a recording would have it.
+    """A placeholder differs from no value, once bound from all others; what is secret by its name,
+    by its format, by a header or by an earlier placeholder is shown as a recording would have it.
     """
     hole = "mcpmock:secret:password:1"
     told: list[Any] = []
@@ -298,6 +298,7 @@ def test_a_miss_shows_no_live_secret() -> None:
     shown = {one.path: one.live for one in miss.near[0].differences}
     assert {
         "$.arguments.city": "Rome mcpmock:secret:password:1",
+        "$.arguments.password": "mcpmock:secret:password:2",
         "$.arguments.more": {"apiKey": "mcpmock:secret:api-key:3"},
         "$.arguments.see": "mcpmock:secret:github:4",
     } == shown

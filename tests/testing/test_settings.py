@@ -114,7 +114,8 @@ def test_it(): pass
     [item] = pytester.genitems([pytester.getmodulecol(source, configargs=args)])
     settings = settings_of(item)
 
-    assert ("fail", {"match": "exact"}) == (settings.unused, settings.playing)
+    assert "fail" == settings.unused
+    assert {"match": "exact", "on_miss": "error"} == settings.playing
 
 
 def test_where_a_recording_waits(tmp_path: Path) -> None:
@@ -160,7 +161,7 @@ def test_where_it_is_looked_for(pytester: pytest.Pytester, place: str) -> None:
         ('unused="maybe"', "no value of unused"),
         ('ordr="any"', "test_it: no option 'ordr': choose one of order, "),
         ('order="casual"', "test_it: order 'casual': choose causal, strict or any"),
-        ('on_miss="live"', "on_miss 'live': choose error, hang or close"),
+        ('on_miss="live"', "on_miss 'live': choose error, nearest, hang or close"),
         ('overlap_grace="x"', "overlap_grace 'x': give a number"),
         ("timing=5", "timing 5: say none, recorded"),
         ('server="python server.py"', "give the words of a command"),

@@ -20,7 +20,7 @@ from msgspec.structs import replace
 
 from mcpmock.cassette.model import Episode
 from mcpmock.protocol.correlation import PendingCall
-from mcpmock.protocol.messages import ExchangeEnd, Frame, HttpRequest, Request
+from mcpmock.protocol.messages import ExchangeEnd, Frame, HttpRequest, Request, Response
 
 
 # A stretch and no list: of 50,000 calls that were open together, every answer would have a list of
@@ -301,6 +301,13 @@ class ReplayPlan:
             client_events=client,
             sequence=tuple(client.values()),
         )
+
+    def answers(self, event: ClientEvent) -> tuple[bytes | None, ...]:
+        """Return the recorded results or errors of the requests of a client event."""
+        self.complete()
+        places = [place for call in event.calls for place in self.by_call.get(call, ())]
+        contents = (self.messages[place].frame.content for place in sorted(places))
+        return tuple(one.result or one.error for one in contents if isinstance(one, Response))
 
     def _index_messages(self) -> None:
         for place in range(self._indexed, len(self.messages)):

@@ -1,0 +1,360 @@
+"""`Loosened`: a request without the places that the rules of the user select; and which recorded
+requests are equal to a live one under these rules.
+
+A `LooseIndex` belongs to a plan, like the `RequestIndex` that it stands on. What is left of a
+request without the selected places is a key; requests of one key are compared pair by pair, because
+equality under rules is not transitive. Used by `matcher` and by `semantic_diff.pairing`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from itertools import zip_longest
+from typing import Any
+
+import attrs
+from msgspec import UNSET
+
+from mcpmock.matching.match_rule import Label, MatchRule, MatchRules, Selected
+from mcpmock.matching.paths import Place, spell_step
+from mcpmock.protocol.methods import NAMES
+
+from .header_profile import Fingerprint, is_mirror
+from .request_key import MatchSubject, canonical
+from .variables import Bindings, Leaves, compare, unify
+
+FIXED_NAMES = ("tools/call", "prompts/get")
+"""The methods whose name counts whatever a rule selects."""
+_MAX_ITEMS_PAIRED = 200
+"""Longer lists in any order have to be equal item by item."""
+
+
+@attrs.frozen
+class AllowedDifference:
+    """A place where two requests differ, and the rule that allows it."""
+
+    place: Place
+    recorded: Any
+    live: Any
+    rule: MatchRule
+
+    @property
+    def path(self) -> str:
+        """The place as JSONPath, short where it is inside the params."""
+        place = self.place[1:] if self.place[:1] == ("params",) else self.place
+        return "$" + "".join(map(spell_step, place))
+
+
+@attrs.define
+class Loosened:
+    """A message as rules leave it."""
+
+    labels: tuple[str | Label, ...]
+    """The methods and names in it: they count whatever a rule selects."""
+    rest: bytes
+    """All that no rule selects, as a key."""
+    selected: Selected
+    values: dict[Place, Any]
+    """The outermost places that may differ, and what is there."""
+    _leaves: Leaves | None = None
+
+    @property
+    def leaves(self) -> Leaves:
+        """What may differ, for measuring how far two messages are apart."""
+        if self._leaves is None:
+            self._leaves = Leaves.of(*self.values.items())
+        return self._leaves
+
+
+def loosen(rules: MatchRules, method: str, params: Any, *, whole: bool = False) -> Loosened:
+    """Return a message of this method as rules leave it; of a batch (method `batch`, params
+    `[[method, params], ...]`) each member. With `whole`, all of it may differ.
+    """
+    items = params if method == "batch" else [(method, params)]
+    documents = [{"params": inner} for _, inner in items]
+    labels: list[Label] = []
+    selected: Selected = {}
+    outer: set[Place] = set()
+    for number, ((inner, its), document) in enumerate(zip(items, documents, strict=True)):
+        at: Place = (number,) if method == "batch" else ()
+        name = named(inner, its)
+        labels.append((inner, name if inner in FIXED_NAMES else ""))
+        for rule in rules.of(inner, (inner, name)):
+            for found in rule.query.places(document):
+                place = (*at, *found)
+                selected[place] = (*selected.get(place, ()), rule)
+            outer.update((*at, *place) for place in rule.query.outer_places(document))
+    message: Any = documents if method == "batch" else documents[0]
+    if whole or () in outer:
+        return Loosened((method, *labels), b"", selected, {(): message})
+    tree, values = _outermost(message, outer)
+    return Loosened((method, *labels), canonical(_without(message, tree)), selected, values)
+
+
+def named(method: str, params: Any) -> str:
+    """Return the tool, prompt or resource that a request names; empty without."""
+    name = params.get(NAMES.get(method, "")) if isinstance(params, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def allowed_differences(
+    recorded: Loosened, live: Loosened, bindings: Bindings
+) -> list[AllowedDifference] | None:
+    """Return where two messages of one key differ, each place with the rule that allows it; None if
+    no rule allows one of them.
+    """
+    pair = _Pair(recorded.selected, live.selected, bindings)
+    for place in dict.fromkeys((*recorded.values, *live.values)):
+        values = recorded.values.get(place, UNSET), live.values.get(place, UNSET)
+        if not pair.is_allowed(place, place, *values):
+            return None
+    return pair.found
+
+
+def bind_rest(
+    recorded: Any, live: Any, found: Sequence[AllowedDifference], bindings: Bindings
+) -> Bindings | None:
+    """Return the bindings under which all that no rule allowed to differ in two documents is
+    equal.
+    """
+    if any(not one.place for one in found):
+        return bindings
+    rests = (
+        _without(
+            document, _outermost(document, _present(document, (one.place for one in found)))[0]
+        )
+        for document in (recorded, live)
+    )
+    one, other = rests
+    return unify(one, other, bindings)
+
+
+def mirrors(allowed: Iterable[AllowedDifference], one: Fingerprint, other: Fingerprint) -> set[str]:
+    """Return the header fields of two requests that repeat values which may differ."""
+    differences = (
+        found for place in allowed for found in compare(place.recorded, place.live, place.path)
+    )
+    pairs = {(_text(found.recorded), _text(found.live)) for found in differences}
+    names = filter(is_mirror, {**one, **other})
+    return {name for name in names if (one.get(name), other.get(name)) in pairs}
+
+
+def _text(value: Any) -> str | None:
+    """Return a value as a header field has it."""
+    if value is UNSET:
+        return None
+    return value if isinstance(value, str) else canonical(value).decode("utf-8", "replace")
+
+
+@attrs.define
+class _Pair:
+    """Two documents, and what their rules allow."""
+
+    recorded: Selected
+    live: Selected
+    bindings: Bindings
+    found: list[AllowedDifference] = attrs.field(factory=list)
+
+    def is_allowed(self, at: Place, live_at: Place, recorded: Any, live: Any) -> bool:
+        """Return whether two values are equal under the rules; notes where they differ."""
+        if recorded is UNSET or live is UNSET:
+            equal = recorded is live
+        else:
+            equal = unify(recorded, live, self.bindings) is not None
+        if equal:
+            return True
+        for rule in {
+            **dict.fromkeys(self.recorded.get(at, ())),
+            **dict.fromkeys(self.live.get(live_at, ())),
+        }:
+            in_any_order = rule.is_unordered and self._is_permuted(at, live_at, recorded, live)
+            if in_any_order or rule.allows(recorded, live):
+                self.found.append(AllowedDifference(at, recorded, live, rule))
+                return True
+        if isinstance(recorded, dict) and isinstance(live, dict):
+            return all(
+                self.is_allowed(
+                    (*at, name), (*live_at, name), recorded.get(name, UNSET), live.get(name, UNSET)
+                )
+                for name in {**recorded, **live}
+            )
+        if isinstance(recorded, list) and isinstance(live, list):
+            return all(
+                self.is_allowed((*at, n), (*live_at, n), *items)
+                for n, items in enumerate(zip_longest(recorded, live, fillvalue=UNSET))
+            )
+        return False
+
+    def _is_permuted(self, at: Place, live_at: Place, recorded: Any, live: Any) -> bool:
+        """Return whether two lists have the same members, each as often, under the rules on
+        them.
+        """
+        if not isinstance(recorded, list) or not isinstance(live, list):
+            return False
+        if len(recorded) != len(live):
+            return False
+        if sorted(map(canonical, recorded)) == sorted(map(canonical, live)):
+            return True
+        if len(recorded) > _MAX_ITEMS_PAIRED:
+            return False
+        inner = _Pair(self.recorded, self.live, self.bindings)  # what it finds is not reported
+        fits = [
+            [
+                j
+                for j, other in enumerate(live)
+                if inner.is_allowed((*at, i), (*live_at, j), one, other)
+            ]
+            for i, one in enumerate(recorded)
+        ]
+        taken: dict[int, int] = {}
+        return all(_find_partner(i, fits, taken, set()) for i in range(len(fits)))
+
+
+def _find_partner(i: int, fits: list[list[int]], taken: dict[int, int], tried: set[int]) -> bool:
+    """Pair one more item, by letting those that are paired change their partners (Kuhn)."""
+    for j in fits[i]:
+        if j not in tried:
+            tried.add(j)
+            if j not in taken or _find_partner(taken[j], fits, taken, tried):
+                taken[j] = i
+                return True
+    return False
+
+
+@attrs.define
+class LooseRequest:
+    """A live request with all that matching it under rules takes."""
+
+    subject: MatchSubject
+    rules: MatchRules
+    level: int
+    """The loosest match level that is in force."""
+    keyed: Loosened = attrs.field(init=False)
+    """It without what the rules select."""
+    _whole: Loosened | None = None
+
+    def __attrs_post_init__(self) -> None:
+        self.keyed = self._loosen(whole=False)
+
+    @property
+    def whole(self) -> Loosened:
+        """The same for a comparison with a request that holds placeholders, which no key finds."""
+        if self._whole is None:
+            self._whole = self._loosen(whole=True)
+        return self._whole
+
+    def _loosen(self, *, whole: bool) -> Loosened:
+        subject = self.subject
+        return loosen(self.rules, subject.method, subject.at(self.level), whole=whole)
+
+
+@attrs.define
+class LooseIndex:
+    """The requests of a plan by what the rules leave of them."""
+
+    rules: MatchRules
+    level: int
+    seen: int = 0
+    """How many client events were looked at."""
+    _rows: dict[Hashable, list[int]] = attrs.field(factory=dict)
+    """By labels and rest; those that hold placeholders by labels."""
+    _requests: dict[int, Loosened] = attrs.field(factory=dict)
+    identities: dict[int, Any] = attrs.field(factory=dict)
+    """What the requests say of their clients, of those that do."""
+
+    def request(self, subject: MatchSubject | None) -> LooseRequest | None:
+        """Return a request as rules see it; None if they are not for it: handshakes, requests
+        without a message, and what is nested too deeply to be decoded.
+        """
+        if subject is None or subject.handshake is not None or isinstance(subject.params, bytes):
+            return None
+        try:
+            return LooseRequest(subject, self.rules, self.level)
+        except RecursionError:
+            return None
+
+    def add(self, index: int, subject: MatchSubject | None, *, holds_placeholder: bool) -> None:
+        """Add a recorded request."""
+        request = self.request(subject)
+        if request is None:
+            return
+        loosened = request.whole if holds_placeholder else request.keyed
+        key = loosened.labels if holds_placeholder else (loosened.labels, loosened.rest)
+        self._rows.setdefault(key, []).append(index)
+        self._requests[index] = loosened
+        if identity := request.subject.identity:
+            self.identities[index] = identity
+
+    def distance(self, index: int, live: LooseRequest, bindings: Bindings) -> tuple[int, int]:
+        """Return how far a recorded request is from a live one (`Leaves.distance`)."""
+        recorded = self._requests[index]
+        one = live.whole if () in recorded.values else live.keyed
+        return recorded.leaves.distance(one.leaves, bindings)
+
+    def rows(self, live: LooseRequest) -> list[tuple[Hashable, list[int]]]:
+        """Return the recorded requests that may be equal under the rules, in rows by their key."""
+        keys = (live.keyed.labels, live.keyed.rest), live.keyed.labels
+        return [(key, self._rows[key]) for key in keys if key in self._rows]
+
+    def compare(
+        self, index: int, live: LooseRequest, bindings: Bindings
+    ) -> tuple[list[AllowedDifference], Bindings] | None:
+        """Return what the rules allow to differ between a recorded request and a live one, and the
+        values of its placeholders; None if they are not equal under the rules.
+        """
+        recorded = self._requests[index]
+        is_whole = () in recorded.values
+        one = live.whole if is_whole else live.keyed
+        try:
+            found = allowed_differences(recorded, one, bindings)
+            if found and is_whole:
+                bound = bind_rest(recorded.values[()], one.values[()], found, bindings)
+            else:
+                bound = bindings
+        except RecursionError:
+            return None
+        return (found, bound) if found and bound is not None else None
+
+
+def _present(document: Any, places: Iterable[Place]) -> Iterator[Place]:
+    """Yield those of these places that a document has."""
+    for place in places:
+        value = document
+        try:
+            for step in place:
+                value = value[step]
+        except (KeyError, IndexError):
+            continue
+        yield place
+
+
+_Tree = dict[str | int, "_Tree | None"]
+"""Places by their steps; None where one ends."""
+
+
+def _outermost(document: Any, places: Iterable[Place]) -> tuple[_Tree, dict[Place, Any]]:
+    """Return those of these places that lie in no other of them, as a tree, and what is there."""
+    tree: _Tree = {}
+    values: dict[Place, Any] = {}
+    for place in sorted(places, key=len):
+        branch: _Tree | None = tree
+        value = document
+        for step in place[:-1]:
+            value = value[step]
+            branch = branch.setdefault(step, {}) if branch is not None else None
+        if branch is not None:
+            branch[place[-1]] = None
+            values[place] = value[place[-1]]
+    return tree, values
+
+
+def _without(document: Any, tree: _Tree) -> Any:
+    """Return a document without what is at these places."""
+    left = document.copy()
+    for step in sorted(tree, reverse=True) if isinstance(left, list) else tree:
+        inner = tree[step]
+        if inner is None:
+            del left[step]
+        else:
+            left[step] = _without(left[step], inner)
+    return left
