@@ -8,8 +8,9 @@ telling what was done the command line's.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
+from typing import Any
 
 import attrs
 import msgspec
@@ -63,12 +64,19 @@ class Recovery:
     """How many takes had their events out of sequence."""
 
 
-def canonical(data: bytes, times: Times = "drop") -> Canonical:
-    """Return an undamaged cassette in the form that all recordings of one session have in
-    common.
+def canonical(
+    data: bytes,
+    times: Times = "drop",
+    rules: Mapping[str, Sequence[str]] | None = None,
+    *,
+    no_rules: bool = False,
+) -> Canonical:
+    """Return an undamaged cassette in the form that all recordings of one session have in common.
+    Its headers get these `rules` about what may differ, as in their member `match`; with
+    `no_rules` they lose those that they have.
     """
     sheets, torn = take_apart(_ended(data))
-    formed = [_formed(sheet, times) for sheet in sheets]
+    formed = [_formed(sheet, times, rules or {}, no_rules) for sheet in sheets]
     events = _count(formed)
     return Canonical(
         b"".join(sheet.data for sheet in formed),
@@ -127,10 +135,13 @@ def _fits(sheet: Sheet, footer: SourceLine) -> bool:
     return all(member(footer.raw, "footer", name) == value for name, value in sheet.seal.items())
 
 
-def _formed(sheet: Sheet, times: Times) -> Sheet:
+def _formed(
+    sheet: Sheet, times: Times, rules: Mapping[str, Sequence[str]], no_rules: bool
+) -> Sheet:
     """Return the take in canonical form, sealed again if it was."""
     assert sheet.header is not None, "because only a damaged cassette has lost one"
-    formed = Sheet(SourceLine(0, _formed_header(sheet.header.raw, times)))
+    header = _with_rules(_formed_header(sheet.header.raw, times), rules, no_rules)
+    formed = Sheet(SourceLine(0, header))
     numbers = _Numbers()
     for n, raw in enumerate(_joined(line.raw for line in sheet.events), 1):
         formed.body.append(SourceLine(0, _formed_event(raw, n, times, numbers)))
@@ -145,6 +156,20 @@ def _formed_header(raw: bytes, times: Times) -> bytes:
     if times == "drop":
         fields.pop("recorded_at", None)
     return _object(fields, Header.__struct_fields__)
+
+
+def _with_rules(raw: bytes, rules: Mapping[str, Sequence[str]], no_rules: bool) -> bytes:
+    fields = _fields(raw)
+    had = decode(fields.pop("match", b"null"))
+    if no_rules or not any(rules.values()):
+        return _object(fields, Header.__struct_fields__) if no_rules else raw
+    table: dict[str, Any] = had if isinstance(had, dict) else {}
+    for name, texts in rules.items():
+        there = table.get(name)
+        known = there if isinstance(there, list) else []
+        if added := [text for text in dict.fromkeys(texts) if text not in known]:
+            table[name] = [*known, *added]
+    return with_members(raw, {"match": _json.encode(table)}, Header.__struct_fields__)
 
 
 @attrs.define

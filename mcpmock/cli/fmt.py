@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import click
 
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.rewriting import FormatOptions, Times
-from mcpmock.printable import many
+from mcpmock.options.rewriting import FormatOptions
+from mcpmock.printable import many, printable
 
 from .option_table import options
 from .options_files import FILES, highest
@@ -29,9 +29,19 @@ def fmt(files: tuple[Path, ...], form: FormatOptions, console: ConsoleOptions) -
 
     Two recordings of an unchanged server have the same canonical form, so a diff shows only real
     changes. Events are renumbered and keep their order, consecutive pieces of stderr are joined,
-    and takes that had a footer get a new one. A damaged cassette is refused.
+    and takes that had a footer get a new one. A damaged cassette is refused. Rules that are added
+    hold whenever the file is replayed, verified or compared.
     """
-    return highest(partial(_fmt, path, form.times, console) for path in _joined(files))
+    from mcpmock.matching.match_rule import MatchRules
+
+    rules = {"ignore": form.ignore, "like": form.like, "echo": form.echo}
+    if form.no_rules and any(rules.values()):
+        raise click.UsageError("--no-rules and rules to add are mutually exclusive")
+    try:
+        MatchRules.parse(**rules)
+    except ValueError as error:
+        raise click.UsageError(printable(str(error))) from error
+    return highest(partial(_fmt, path, form, console) for path in _joined(files))
 
 
 def _joined(files: Iterable[Path]) -> list[Path]:
@@ -49,13 +59,14 @@ def _joined(files: Iterable[Path]) -> list[Path]:
     return [path for path in files if path.exists() or not there[path]]
 
 
-def _fmt(path: Path, times: Times, console: ConsoleOptions) -> int:
+def _fmt(path: Path, form: FormatOptions, console: ConsoleOptions) -> int:
     from mcpmock.cassette.canonical import canonical
     from mcpmock.cassette.file import load_alone, read_bytes, rewrite
 
     load_alone(path)  # refuses a damaged cassette
     data = read_bytes(path)
-    formed = canonical(data, times)
+    rules = {"ignore": form.ignore, "like": form.like, "echo": form.echo}
+    formed = canonical(data, form.times, rules, no_rules=form.no_rules)
     changed = formed.data != data
     if changed:
         rewrite(path, formed.data, was=data)

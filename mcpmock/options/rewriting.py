@@ -46,6 +46,16 @@ class FormatOptions:
     """What `mcpmock fmt` leaves of a cassette."""
 
     times: Times = option("drop", "Drop the times of events, round them to 10 ms, or keep them.")
+    ignore: tuple[str, ...] = option(
+        (), "Add this rule to the file, as for `replay --ignore` (repeatable).", metavar="RULE"
+    )
+    like: tuple[str, ...] = option(
+        (), "Add this rule, as for `replay --like` (repeatable).", metavar="RULE=KIND"
+    )
+    echo: tuple[str, ...] = option(
+        (), "Add this rule, as for `replay --echo` (repeatable).", metavar="RULE[=KIND]"
+    )
+    no_rules: bool = option(False, "Remove the rules from the file.")
 
 
 @attrs.frozen(kw_only=True)
