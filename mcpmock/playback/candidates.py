@@ -9,8 +9,8 @@ client event that a live message stands for; `playback.player` passes the messag
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections import ChainMap, defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 
 import attrs
@@ -90,8 +90,14 @@ class Candidate:
         for position in () if self._schedule is None else self._schedule.take_due(now):
             planned = self.plan.messages[position]
             self.answered += planned.answers
-            frames += self.ids.render(planned, self.matcher.bindings)
+            frames += self.ids.render(planned, self._values)
         return frames
+
+    @property
+    def _values(self) -> Mapping[str, str]:
+        """What stands for the placeholders in what is sent."""
+        texts = self.matcher.index.variables.recorded
+        return ChainMap(self.matcher.bindings, texts) if texts else self.matcher.bindings
 
     @property
     def next_due(self) -> float | None:

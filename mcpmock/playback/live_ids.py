@@ -8,7 +8,7 @@ recorded. `playback.candidates` decides what is rendered and when.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from urllib.parse import quote
 
 import attrs
@@ -29,7 +29,6 @@ from mcpmock.redaction.placeholders import HOLE, fill, holds_placeholder
 
 from .header_profile import SESSION, is_session_parameter
 from .request_assembly import ClientMessage
-from .variables import Bindings
 
 _NOT_RENDERED = {"content-length", "transfer-encoding", "connection", "keep-alive", "date"}
 """Fields of a recorded head that describe its connection and its time."""
@@ -81,7 +80,7 @@ class LiveIds:
         """Return the recorded call that a live id stands for."""
         return self._numbers.find(id_)
 
-    def render(self, planned: PlannedMessage, bindings: Bindings) -> list[Frame]:
+    def render(self, planned: PlannedMessage, bindings: Mapping[str, str]) -> list[Frame]:
         """Return the recorded frames with live ids, tokens and values; none for progress that the
         live client did not ask for, and for what has no live exchange to be sent on.
         """
@@ -101,7 +100,7 @@ class LiveIds:
         metas = [] if planned.meta is None or not rendered else [planned.meta]
         return [_on(live, frame) for frame in (*metas, *rendered)]
 
-    def _render_message(self, planned: PlannedMessage, bindings: Bindings) -> list[Frame]:
+    def _render_message(self, planned: PlannedMessage, bindings: Mapping[str, str]) -> list[Frame]:
         raw = planned.frame.raw
         if not planned.live_values and not holds_placeholder(raw):
             return [planned.frame]
@@ -115,7 +114,7 @@ class LiveIds:
             new = fill(new, self._known(new, bindings))
         return [Frame(planned.frame.direction, new, planned.frame.eol, planned.frame.fact)]
 
-    def _render_fact(self, frame: Frame, live: int, bindings: Bindings) -> Frame:
+    def _render_fact(self, frame: Frame, live: int, bindings: Mapping[str, str]) -> Frame:
         fact, raw = frame.fact, frame.raw
         if isinstance(fact, HttpResponse):
             fact = self._render_head(fact, bindings)
@@ -123,14 +122,14 @@ class LiveIds:
             raw = fill(raw, self._known(raw, bindings), quoted=False)
         return Frame(frame.direction, raw, frame.eol, fact, live)
 
-    def _known(self, raw: bytes, bindings: Bindings) -> Bindings:
+    def _known(self, raw: bytes, bindings: Mapping[str, str]) -> Mapping[str, str]:
         """Return what can be put into placeholders; where one stands for the session's id, that
         too.
         """
         wanted = self.recorded_sessions.intersection(found.decode() for found in HOLE.findall(raw))
         return {**bindings, **dict.fromkeys(wanted, self.session())} if wanted else bindings
 
-    def _render_head(self, head: HttpResponse, bindings: Bindings) -> HttpResponse:
+    def _render_head(self, head: HttpResponse, bindings: Mapping[str, str]) -> HttpResponse:
         headers = []
         session: str | None = None
         for name, value in head.headers:

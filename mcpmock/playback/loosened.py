@@ -115,8 +115,10 @@ def bind_rest(
     recorded: Any, live: Any, found: Sequence[AllowedDifference], bindings: Bindings
 ) -> Bindings | None:
     """Return the bindings under which all that no rule allowed to differ in two documents is
-    equal.
+    equal, and besides them what placeholders can stand for where it did.
     """
+    for one in found:
+        bindings = _bind_leaves(one.recorded, one.live, bindings)
     if any(not one.place for one in found):
         return bindings
     rests = (
@@ -314,6 +316,20 @@ class LooseIndex:
         except RecursionError:
             return None
         return (found, bound) if found and bound is not None else None
+
+
+def _bind_leaves(recorded: Any, live: Any, bindings: Bindings) -> Bindings:
+    """Return the bindings of the placeholders in texts that stand in the same places."""
+    if isinstance(recorded, str):
+        return unify(recorded, live, bindings) or bindings if isinstance(live, str) else bindings
+    pairs: Iterable[tuple[Any, Any]] = ()
+    if isinstance(recorded, dict) and isinstance(live, dict):
+        pairs = ((recorded[name], live[name]) for name in recorded if name in live)
+    elif isinstance(recorded, list) and isinstance(live, list):
+        pairs = zip(recorded, live, strict=False)
+    for one, other in pairs:
+        bindings = _bind_leaves(one, other, bindings)
+    return bindings
 
 
 def _present(document: Any, places: Iterable[Place]) -> Iterator[Place]:

@@ -33,6 +33,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.redaction.placeholders import holds_placeholder
 
+from .echo import Variables
 from .header_profile import (
     FIRST_HEADER_LEVEL,
     LAST_EVENT,
@@ -101,6 +102,8 @@ class RequestIndex:
     plan: ReplayPlan
     stateless: bool = False
     rules: MatchRules = attrs.field(factory=MatchRules)
+    variables: Variables = attrs.field(factory=Variables)
+    """The texts that the user wants back: among the placeholders of the plan."""
     _subjects: dict[int, MatchSubject | None] = attrs.field(factory=dict)
     _tables: dict[tuple[int, bool], KeyTable] = attrs.field(factory=dict)
     keys_as_written: dict[tuple[str, bytes | None], Key] = attrs.field(factory=dict)
@@ -608,7 +611,17 @@ class Matcher:
 
     def _bind(self, index: int, live: MatchSubject, level: int) -> Bindings | None:
         recorded = self.index.subject(self.plan.client_events[index])
-        return None if recorded is None else _unify_subjects(recorded, live, level, self.bindings)
+        if recorded is None:
+            return None
+        found = _unify_subjects(recorded, live, level, self.bindings)
+        kinds = self.index.variables.kinds
+        if (
+            found
+            and kinds
+            and not self.index.variables.allow(found.items() - self.bindings.items())
+        ):
+            return None
+        return found
 
     def _same_bytes(self, live: ClientMessage, level: int) -> Iterator[int]:
         """Match what is not JSON-RPC by its bytes."""

@@ -46,7 +46,8 @@ class Repeats:
         times = self._times_repeated.get(key, 0)
         self._times_repeated[key] = times + 1
         match = matches[-1] if self._last_stays else matches[times % len(matches)]
-        excerpt = RequestIndex(index.plan.excerpt(match.event.index), index.stateless)
+        part = index.plan.excerpt(match.event.index)
+        excerpt = RequestIndex(part, index.stateless, index.rules, index.variables)
         repeat = self.selection.candidate(excerpt, self.session)
         repeat.join(candidate)
         repeat.accept(match, live, now)

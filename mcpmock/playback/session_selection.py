@@ -20,6 +20,7 @@ from mcpmock.cassette.model import Cassette, Episode, Event
 from mcpmock.matching.match_rule import TOOL_ALONE, MatchRules, RuleError
 from mcpmock.options.replay import MissAction, Order, Repeats, ReplayOptions, SessionUse
 from mcpmock.playback.plan.builder import begin_plan, build_plan
+from mcpmock.playback.plan.plan import ReplayPlan
 from mcpmock.playback.plan.steps import is_message, merged, resumed
 from mcpmock.protocol.messages import (
     HttpRequest,
@@ -33,6 +34,7 @@ from mcpmock.protocol.revisions import is_modern
 from mcpmock.protocol.transport_facts import NO_SESSION
 
 from .candidates import Candidate
+from .echo import Variables, with_variables
 from .matcher import Matcher, RequestIndex
 from .miss import ELSEWHERE, NearMiss
 from .request_key import MATCH_LEVELS, MatchSubject
@@ -95,6 +97,8 @@ class SessionSelection:
 
     cassette: Cassette
     options: PlayerOptions
+    _variables: Variables = attrs.field(init=False)
+    """The texts that the user wants back."""
     _episodes: list[Episode] = attrs.field(init=False)
     """The episodes for live sessions: all of stdio; over HTTP those with a session."""
     _alone: list[Episode] = attrs.field(init=False)
@@ -111,6 +115,9 @@ class SessionSelection:
     """What the live sessions have still to do before others may begin."""
 
     def __attrs_post_init__(self) -> None:
+        self._variables = Variables()
+        if self.options.rules.echo:
+            self.cassette, self._variables = with_variables(self.cassette, self.options.rules)
         own: list[Episode] = []
         self._alone = []
         for take in self.cassette.takes:
@@ -148,8 +155,10 @@ class SessionSelection:
 
     @cached_property
     def _merged(self) -> RequestIndex:
-        plan = build_plan(merged(self._alone), strict=self._strict)
-        return RequestIndex(plan, stateless=True, rules=self.options.rules)
+        return self._indexed(build_plan(merged(self._alone), strict=self._strict), stateless=True)
+
+    def _indexed(self, plan: ReplayPlan, *, stateless: bool = False) -> RequestIndex:
+        return RequestIndex(plan, stateless, self.options.rules, self._variables)
 
     def candidate(self, index: RequestIndex, session: SessionId) -> Candidate:
         """Return a candidate at the beginning of a plan."""
@@ -205,15 +214,15 @@ class SessionSelection:
             if stateless and episodes:
                 episodes = [merged(episodes)]
             plans = [build_plan(episode, strict=self._strict) for episode in episodes]
-            rules = self.options.rules
-            self._translated[revision] = [RequestIndex(plan, stateless, rules) for plan in plans]
+            indexes = [self._indexed(plan, stateless=stateless) for plan in plans]
+            self._translated[revision] = indexes
         return [self.candidate(index, session) for index in self._translated[revision]]
 
     def index(self, number: int) -> RequestIndex:
         """Return the plan of an episode with its index: made once, shared by all live sessions."""
         if number not in self._indexes:
             plan = begin_plan(self._episodes[number], strict=self._strict)
-            self._indexes[number] = RequestIndex(plan, rules=self.options.rules)
+            self._indexes[number] = self._indexed(plan)
         return self._indexes[number]
 
     @property

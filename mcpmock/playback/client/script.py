@@ -11,11 +11,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterator, Sequence
+from itertools import islice
+from typing import Any
 
 import attrs
 
 from mcpmock.cassette.model import Episode
 from mcpmock.playback.request_key import canonical, significant
+from mcpmock.playback.variables import Leaves
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, Attribution, Correlation
 from mcpmock.protocol.messages import (
     C2S,
@@ -40,6 +43,9 @@ STREAM_OPENING = Frame(C2S, fact=HttpRequest("GET", "", []))
 TOKENS = {"nextCursor": "cursor", "requestState": "requestState", "taskId": "taskId"}
 """Values that servers make and clients send back: the name in an answer, and in a request."""
 _SENT_BACK = frozenset(TOKENS.values())
+
+_MAX_COMPARED = 100
+"""How many recorded requests of the server are compared with a live one."""
 
 ValuePath = tuple[str | int, ...]
 ExpectedEvent = tuple[str, int | None]
@@ -108,6 +114,7 @@ class ServerRequests:
     """The recorded server requests, and which of them are used up."""
 
     def __init__(self, server_requests: Sequence[ScriptServerRequest]) -> None:
+        self._requests = server_requests
         self._used: set[int] = set()
         self._by_method: dict[str, deque[int]] = {}
         self._by_key: dict[tuple[str, bytes], deque[int]] = {}
@@ -120,16 +127,31 @@ class ServerRequests:
 
     def find(self, request: Request) -> int | None:
         """Return the number of the recorded request for a live one: the next equal one, else the
-        next of the same method, else the last of the same method again.
+        nearest of the same method, else the last of the same method again.
         """
-        key = request.method, canonical(significant(request.params))
-        found = self._first_unused(self._by_key.get(key))
+        params = significant(request.params)
+        found = self._first_unused(self._by_key.get((request.method, canonical(params))))
         if found is None:
-            found = self._first_unused(self._by_method.get(request.method))
+            found = self._nearest(request.method, params)
         if found is None:
             return self._last.get(request.method)
         self._used.add(found)
         return found
+
+    def _nearest(self, method: str, params: Any) -> int | None:
+        numbers = self._by_method.get(method)
+        if self._first_unused(numbers) is None or numbers is None:
+            return None
+        asked = Leaves.of(((), params))
+        unused = (number for number in numbers if number not in self._used)
+        near = (
+            (
+                Leaves.of(((), significant(self._requests[number].params))).distance(asked, {}),
+                number,
+            )
+            for number in islice(unused, _MAX_COMPARED)
+        )
+        return min(near)[1]
 
     def _first_unused(self, numbers: deque[int] | None) -> int | None:
         while numbers and numbers[0] in self._used:

@@ -1,0 +1,198 @@
+"""`with_variables`: a cassette in which the texts that `--echo` selects are variables.
+
+Each text becomes a placeholder, as if redaction had replaced it (`redaction.placeholders`), from
+the request that it stands in to the end of the take: the first live value binds it, later uses
+agree, and what the server sends carries it. A placeholder that no client has bound is sent as the
+recorded text. Used by `session_selection`.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+
+import attrs
+import msgspec
+from msgspec import UNSET
+
+from mcpmock.cassette.model import Cassette, Event, Take
+from mcpmock.matching.kinds import Kind
+from mcpmock.matching.match_rule import MatchRules, select
+from mcpmock.matching.paths import Place
+from mcpmock.protocol.messages import Request, decode, encode, parse_items
+from mcpmock.protocol.raw_json import Span, elements, splice, walk
+from mcpmock.redaction.placeholders import PLACEHOLDER, highest_number, holds_placeholder
+
+from .header_profile import is_mirror
+from .loosened import FIXED_NAMES, named
+
+_LEAST_IN_TEXT = 8
+"""How long a text is that is found inside of others too."""
+_PROTOCOL_NAMES = {
+    *("type", "role", "level", "mimeType", "protocolVersion", "progressToken"),
+    *("requestId", "cursor", "nextCursor", "action", "stopReason", "status"),
+}
+"""Members whose values the protocol gives a meaning."""
+_DEFINITIONS = {"tools", "prompts", "resourceTemplates", "requestedSchema", "inputSchema"}
+_WORD = re.compile(r"\w+")
+
+
+@attrs.define
+class Variables:
+    """The texts of a cassette that are variables, by their placeholders."""
+
+    recorded: dict[str, str] = attrs.field(factory=dict)
+    kinds: dict[str, Kind] = attrs.field(factory=dict)
+    """What a live value must be, where the rule says so."""
+
+    def allow(self, bindings: Iterable[tuple[str, str]]) -> bool:
+        """Return whether each of these values is the recorded one, or of its kind."""
+        return all(
+            value == self.recorded[hole] or self.kinds[hole].both(self.recorded[hole], value)
+            for hole, value in bindings
+            if hole in self.kinds
+        )
+
+    def __bool__(self) -> bool:
+        return bool(self.recorded)
+
+
+def with_variables(cassette: Cassette, rules: MatchRules) -> tuple[Cassette, Variables]:
+    """Return a cassette with variables in the place of the texts that `rules.echo` selects."""
+    found = Variables()
+    if not rules.echo:
+        return cassette, found
+    first = highest_number(cassette) + 1
+    takes = [_TakeTexts(rules, found, first).replace(take) for take in cassette.takes]
+    return msgspec.structs.replace(cassette, takes=takes), found
+
+
+@attrs.define
+class _TakeTexts:
+    """The selected texts of one take, as far as it was read."""
+
+    rules: MatchRules
+    variables: Variables
+    first: int
+    """The number of the first placeholder in the cassette."""
+    _holes: dict[str, str] = attrs.field(factory=dict)
+    _by_word: dict[str, list[str]] = attrs.field(factory=dict)
+    """The texts that are found inside of others, by their first word."""
+
+    def replace(self, take: Take) -> Take:
+        """Return the take with placeholders in the place of the texts."""
+        events: list[Event] = []
+        heads: dict[int, int] = {}
+        for event in take.events:
+            if event.d == "c2s" and event.x is not None and event.http is not UNSET:
+                heads[event.x] = len(events)
+            events.append(self._event(event))
+            place = None if event.x is None or event.d != "c2s" else heads.get(event.x)
+            if place is not None and event.m is not UNSET and self._holes:
+                events[place] = self._head(events[place])
+        return msgspec.structs.replace(take, events=events)
+
+    def _event(self, event: Event) -> Event:
+        if event.m is UNSET:
+            return event
+        payload = bytes(event.m)
+        if event.d == "c2s":
+            self._learn(payload)
+        new = self._message(payload) if self._holes else payload
+        return event if new == payload else msgspec.structs.replace(event, m=msgspec.Raw(new))
+
+    def _head(self, event: Event) -> Event:
+        """Return a head in which the fields that repeat texts of the body do so still."""
+        head = event.http if isinstance(event.http, dict) else {}
+        fields = head.get("headers", [])
+        new = [
+            [name, self._holes.get(value, value)] if is_mirror(name.lower()) else [name, value]
+            for name, value in fields
+        ]
+        if new == [[*field] for field in fields]:
+            return event
+        return msgspec.structs.replace(event, http={**head, "headers": new})
+
+    def _learn(self, payload: bytes) -> None:
+        for item in parse_items(payload):
+            if not isinstance(item, Request) or item.params is None:
+                continue
+            params = decode(item.params)
+            call = item.method, named(item.method, params)
+            document = {"params": params}
+            mine = [rule for rule in self.rules.echo if rule.is_for(item.method, call)]
+            for place, selected in select(mine, document).items():
+                for inner, text in _texts(document, place):
+                    if inner != ("params", "name") or item.method not in FIXED_NAMES:
+                        self._add(text, selected[0].kind)
+
+    def _add(self, text: str, kind: Kind | None) -> None:
+        if not text or text in self._holes or holds_placeholder(text):
+            return
+        if kind is not None and not kind.both(text, text):
+            return
+        number = self.first + len(self.variables.recorded)
+        hole = f"{PLACEHOLDER.decode()}echo:{number}"
+        self._holes[text] = self.variables.recorded[hole] = hole
+        self.variables.recorded[hole] = text
+        if kind is not None:
+            self.variables.kinds[hole] = kind
+        word = _WORD.search(text)
+        if len(text) >= _LEAST_IN_TEXT and word is not None and word.start() == 0:
+            self._by_word.setdefault(word[0], []).append(text)
+
+    def _message(self, raw: bytes) -> bytes:
+        spans = elements(raw) if raw[:1] == b"[" else None
+        if spans is not None:
+            return splice(raw, [(span, self._message(raw[slice(*span)])) for span in spans])
+        replaced: list[tuple[Span, bytes]] = []
+        for path, span in walk(raw):
+            if raw[span.start : span.start + 1] != b'"' or not _is_content(path):
+                continue
+            text = decode(raw[slice(*span)])
+            new = self._text(text) if isinstance(text, str) else text
+            if new != text:
+                replaced.append((span, encode(new)))
+        return splice(raw, replaced)
+
+    def _text(self, text: str) -> str:
+        hole = self._holes.get(text)
+        if hole is not None or not self._by_word or holds_placeholder(text):
+            return text if hole is None else hole
+        parts, end = [], 0
+        for word in _WORD.finditer(text):
+            at = word.start()
+            if at < end:
+                continue
+            for known in self._by_word.get(word[0], ()):
+                stop = at + len(known)
+                if text.startswith(known, at) and not text[stop : stop + 1].isalnum():
+                    parts += [text[end:at], self._holes[known]]
+                    end = stop
+                    break
+        return "".join((*parts, text[end:]))
+
+
+def _texts(document: object, place: Place) -> Iterator[tuple[Place, str]]:
+    """Yield the texts at a place, or inside of what is there."""
+    value: object = document
+    for step in place:
+        value = value[step]  # type: ignore[index]  # the place was found in the document
+    waiting = [(place, value)]
+    while waiting:
+        at, one = waiting.pop()
+        if isinstance(one, str):
+            yield at, one
+        elif isinstance(one, dict):
+            waiting += (((*at, name), inner) for name, inner in one.items())
+        elif isinstance(one, list):
+            waiting += (((*at, n), inner) for n, inner in enumerate(one))
+
+
+def _is_content(path: list[str | int]) -> bool:
+    """Return whether a value is what somebody wrote, not a word of the protocol."""
+    if path[:2] == ["params", "arguments"]:
+        return True
+    if len(path) < 2 or path[:2] == ["params", "name"] or _DEFINITIONS.intersection(path[1:3]):
+        return False
+    return path[-1] not in _PROTOCOL_NAMES

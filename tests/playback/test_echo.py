@@ -1,0 +1,176 @@
+"""`--echo`: texts of requests that come back in answers, as the live client wrote them."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from mcpmock.cassette.model import Cassette
+from mcpmock.matching.match_rule import MatchRules
+from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
+from tests.support import (
+    Script,
+    answers,
+    c,
+    call,
+    cassette,
+    in_session,
+    over_http,
+    post,
+    replay_http,
+    request,
+    response,
+    s,
+    script,
+)
+
+
+def echoing(recorded: Cassette, *rules: str, **playing: Any) -> Script:
+    options = PlayerOptions(rules=MatchRules.parse(echo=rules), **playing)
+    return script(Player(SessionSelection(recorded, options)))
+
+
+def asked(played: Script, raw: bytes) -> Any:
+    """The last of what comes of a request."""
+    return json.loads(played.heard(raw)[-1])
+
+
+def said(text: str) -> Any:
+    return {"content": [{"type": "text", "text": text}]}
+
+
+@pytest.mark.parametrize(
+    ("recorded", "answer", "live", "expected"),
+    [
+        ("Oslo", "Oslo", "Rome", "Rome"),
+        ("Oslo", "Oslo: rain", "Rome", "Oslo: rain"),  # too short to be found inside of a text
+        ("Trondheim", "In Trondheim: rain", "Rome", "In Rome: rain"),
+        ("Trondheim", "Trondheimsfjord", "Rome", "Trondheimsfjord"),
+        ("New York City", "New York City, NY; New York Citysomething", 'a"b\n', None),
+        ("text", "text", "image", "image"),
+        ("Tromsø by", '{"city":"Tromsø by"}', 'q"uote', '{"city":"q\\"uote"}'),
+    ],
+)
+def test_an_answer_carries_the_live_text(
+    recorded: str, answer: str, live: str, expected: str | None
+) -> None:
+    """As a whole value anywhere, and from eight characters on as a whole word inside a text."""
+    played = echoing(
+        cassette(c(call(1, "f", city=recorded)), s(response(1, said(answer)))), "$.arguments.city"
+    )
+    expected = 'a"b\n, NY; New York Citysomething' if expected is None else expected
+
+    assert said(expected) == asked(played, call(1, "f", city=live))["result"]
+
+
+def test_without_the_option_no_byte_changes() -> None:
+    """Nor does what comes before the request."""
+    note = b'{"jsonrpc":"2.0","method":"n","params":{"city":"Oslo"}}'
+    events = s(note), c(call(1, "f", city="Oslo")), s(response(1, said("Oslo")))
+    first = echoing(cassette(*events), "$.arguments.city")
+
+    assert [note] == [frame.raw for frame in first._out]
+    first._out.clear()
+    assert said("Rome") == asked(first, call(1, "f", city="Rome"))["result"]
+    ignoring = PlayerOptions(rules=MatchRules.parse(ignore=["$.arguments.city"]))
+    played = script(Player(SessionSelection(cassette(*events[1:]), ignoring)))
+    assert [response(1, said("Oslo"))] == played.heard(call(1, "f", city="Rome"))
+
+
+def test_later_uses_agree() -> None:
+    """The first live value binds the text; it is matched as a redacted value is."""
+    played = echoing(
+        cassette(
+            *(c(call(1, "make", id="item-0001")), s(response(1, said("made item-0001")))),
+            *(c(call(2, "get", item="item-0001")), s(response(2, said("got item-0001")))),
+        ),
+        "tools/call make $.arguments.id",
+    )
+
+    assert said("made mine") == asked(played, call(1, "make", id="mine"))["result"]
+    assert -31999 == asked(played, call(2, "get", item="item-0001"))["error"]["code"]
+    assert said("got mine") == asked(played, call(3, "get", item="mine"))["result"]
+
+
+def test_a_text_that_nobody_bound_is_sent_as_recorded() -> None:
+    """Its request never came."""
+    played = echoing(
+        cassette(
+            *(c(call(1, "make", id="item-0001")), s(response(1))),
+            *(c(request(2, "list")), s(response(2, said("item-0001")))),
+        ),
+        "$.arguments.id",
+    )
+
+    assert said("item-0001") == asked(played, request(1, "list"))["result"]
+
+
+def test_a_kind_is_asked_of_the_live_text() -> None:
+    """Another text is none of this rule's, but the recorded one always is."""
+    for live, found in (("2026-02-01", True), ("2026-01-01", True), ("tomorrow", False)):
+        played = echoing(
+            cassette(c(call(1, "f", day="2026-01-01")), s(response(1, said("2026-01-01")))),
+            "$.arguments.day=date",
+        )
+        answer = asked(played, call(1, "f", day=live))
+        assert (said(live) if found else None) == answer.get("result")
+
+
+def test_numbers_and_members_are_loosened_and_not_given_back() -> None:
+    """As with `--ignore`; of an object the texts inside come back."""
+    played = echoing(
+        cassette(
+            c(call(1, "f", at={"x": 1, "name": "the place"})),
+            s(response(1, {"x": 1, **said("the place")})),
+        ),
+        "$.arguments.at",
+    )
+
+    answer = asked(played, call(1, "f", at={"x": 2, "name": "elsewhere"}))
+    assert {"x": 1, **said("elsewhere")} == answer["result"]
+
+
+def test_words_of_the_protocol_stay() -> None:
+    """Methods, ids, types, names of tools and schemas are never replaced."""
+    result = {"type": "f", "tools": [{"name": "f"}], "text": "f"}
+    played = echoing(
+        cassette(c(call(1, "f", a="f")), s(response(1, result))), "$.arguments", "$.name"
+    )
+
+    assert {**result, "text": "x"} == asked(played, call(1, "f", a="x"))["result"]
+
+
+def test_progress_and_questions_carry_it_too() -> None:
+    """All that the server sends from the request on."""
+    note = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"data":"for Bergen N"}}'
+    question = request(7, "elicitation/create", {"message": "Bergen N"})
+    played = echoing(
+        cassette(
+            *(c(call(1, "f", city="Bergen N")), s(note), s(question)),
+            *(c(response(7)), s(response(1, said("Bergen N")))),
+        ),
+        "$.arguments.city",
+    )
+
+    heard = played.heard(call(1, "f", city="Rome"))
+    assert [b'"for Rome"' in heard[0], b'"message":"Rome"' in heard[1]] == [True, True]
+    assert [response(1, said("Rome"))] == played.heard(response(7))
+
+
+def test_a_header_that_repeats_the_text_repeats_the_live_one() -> None:
+    """Over HTTP: `Mcp-Param-*` stands before the body."""
+    fields = {"mcp_method": "tools/call", "mcp_name": "f"}
+    recorded = over_http(
+        in_session(
+            1,
+            post(1, call(1, "f", region="eu"), mcp_param_region="eu", **fields),
+            answers(1, response(1, said("eu"))),
+        )
+    )
+    rules = MatchRules.parse(echo=["$.arguments.region"])
+    played = replay_http(recorded, stateless=True, rules=rules)
+
+    heard = played.hears(0.0, post(5, call(5, "f", region="us"), mcp_param_region="us", **fields))
+    assert '"text":"us"' in str(heard)
