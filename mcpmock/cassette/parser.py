@@ -166,7 +166,8 @@ class CassetteReader:
 
             # A newer version may know it.
             for mistake in read_rules(header.match)[1]:
-                self._notice(number, f"a rule of the header is left out: match{mistake}")
+                text = f"line {number}: a rule of the header is left out: match{mistake}"
+                self._notice(0, text)
 
     def _refuse(self, number: int, reason: str) -> None:
         """Begin a take of an unknown format: its events are not read."""

@@ -443,3 +443,34 @@ def test_nothing_stops_a_diff() -> None:
     for old in visits:
         for new in visits:
             assert (old is new) is (compare(old, new).worst is None)
+
+
+def test_reordered_calls_with_noise_are_no_difference() -> None:
+    """Calls are paired by what the rules leave of them: the nearest with the nearest."""
+    ids = [f"{n}23e4567-e89b-12d3-a456-426614174000" for n in range(8)]
+
+    def recording(order: list[int], first: int) -> Cassette:
+        lines: list[Line] = []
+        for place, n in enumerate(order):
+            lines += [c(call(place, "f", q=f"about word{'x' * n}", id=ids[first + place]))]
+            lines += [s(response(place, {"n": n}))]
+        return cassette(*lines)
+
+    old, new = recording([1, 2, 3, 1], 0), recording([3, 1, 1, 2], 4)
+    for rules in (IgnoreRules.parse(like=["$.arguments.id=uuid"]), IgnoreRules.parse(["$..id"])):
+        assert None is compare(old, new, rules).worst
+    assert None is not compare(old, new).worst
+    assert None is not compare(old, new, IgnoreRules.parse(like=["$.arguments.id=date"])).worst
+
+
+def test_a_place_that_is_of_a_kind_in_both_is_no_difference() -> None:
+    """In answers as well as in requests; a value of another kind is one."""
+    at = "$.result.structuredContent.at=datetime"
+
+    def answered(value: object) -> Cassette:
+        return cassette(c(call(1, "f")), s(response(1, {"structuredContent": {"at": value}})))
+
+    old, rules = answered("2026-01-01T10:00Z"), IgnoreRules.parse(like=[at])
+    assert None is compare(old, answered("2026-01-02 11:00"), rules).worst
+    assert None is not compare(old, answered("later"), rules).worst
+    assert None is not compare(old, answered(None), rules).worst
