@@ -31,7 +31,7 @@ _STDIO = [
     {
         "mcpmock": 1, "recorded_at": "2026-11-20T10:00:00.000Z", "tool": "mcpmock 1",
         "transport": "stdio", "target": ["a", "b"], "redaction": {"rules": 1, "more": "x"},
-        "match": {"ignore": ["$.params"]}, "vars": {"name": "value"}, "test": "tests/a.py::test",
+        "match": {"ignore": ["$.nothing"]}, "vars": {"name": "value"}, "test": "tests/a.py::test",
         "converted": {"from": "mcp-rec", "lacks": ["x"]},
     },
     {"d": "c2s", "m": {"jsonrpc": "2.0", "id": "0", "method": "initialize", "params": {
