@@ -24,7 +24,7 @@ IDLE_PUMPS = 16
 MAX_FOLLOWING_S = 0.005
 """How long one pump may take what follows from both ends before other tasks have their turn."""
 FLUSH_TIMEOUT_S = 2.0
-"""How long a session that is over waits for its client to read what is still held for it."""
+"""How long a session that was stopped waits for its client to read what is still held for it."""
 
 
 class LiveSession:
@@ -43,6 +43,8 @@ class LiveSession:
         self._internal_error: Exception | None = None
         self._armed: float | None = None
         self._rearmed = trio.Event()
+        self._flushing = trio.CancelScope()
+        self._stopped = False
         sources = client.pipe_sources()
         if sources and server is not None:
             from_server = server.pipe_sources()
@@ -58,13 +60,16 @@ class LiveSession:
                 if self.server is not None:
                     nursery.start_soon(self.server.run)
                     nursery.start_soon(self._pump_server, self.server)
+                    nursery.start_soon(self._watch_client)
                 nursery.start_soon(self._keep_time)
                 self._deliver(self.pipeline.begin(trio.current_time()))
                 self.client.deliver = self._take
                 await self._over.wait()
                 if self._internal_error is not None:
                     raise self._internal_error
-                with trio.move_on_after(FLUSH_TIMEOUT_S), suppress(trio.BrokenResourceError):
+                if self._stopped or not self.client.waits_for_reader:
+                    self._flushing.deadline = trio.current_time() + FLUSH_TIMEOUT_S
+                with self._flushing, suppress(trio.BrokenResourceError):
                     await self.client.flush()
                 nursery.cancel_scope.cancel()
         finally:
@@ -76,7 +81,12 @@ class LiveSession:
             self._enter([Frame(C2S, b"", b"", StreamEnd(how))], trio.current_time())
 
     def end(self) -> None:
-        """End `run` as soon as the client has read what is held for it."""
+        """End `run` as soon as the client has read what is held for it, or after FLUSH_TIMEOUT_S;
+        if it is over already, at once.
+        """
+        if self._over.is_set():
+            self._flushing.cancel()
+        self._stopped = True
         self._over.set()
 
     async def _pump_client(self) -> None:
@@ -190,11 +200,17 @@ class LiveSession:
         except trio.BrokenResourceError:
             self._lost(end)
 
+    async def _watch_client(self) -> None:
+        await self.client.left()
+        self._lost(self.client)
+
     def _lost(self, end: ConversationEnd) -> None:
         """Note that an end no longer reads. A lost client ends the server's input."""
         self._gone.add(end)
         if end is self.client:
             self.client_left()
+            if self.server is not None:
+                self.server.abandon()
         # A server that no longer reads may still write; the end of its output ends the session.
 
     async def _keep_time(self) -> None:

@@ -401,6 +401,8 @@ class TakeFile:
         self._size = os.fstat(fd).st_size
         self._start = self._size
         self._ahead = b""
+        self._sealed_at: int | None = None
+        """Where the footer stands that was written for now."""
 
     def begin(self, header: Header) -> None:
         """Write the header, on a line of its own even after a file that ended in the middle of
@@ -421,6 +423,18 @@ class TakeFile:
         self._write(data)
         self._hash(data)
         self._events += len(lines)
+
+    @property
+    def events(self) -> int:
+        """How many events this take has so far."""
+        return self._events
+
+    def seal(self, *, redacted: int = 0, gaps: int = 0) -> None:
+        """Write the footer for now: the next write cuts it off."""
+        if self._sealed_at is None:
+            size = self._size
+            self._write_footer(redacted, gaps)
+            self._sealed_at = size
 
     def sync(self) -> None:
         """Make what was written survive a power loss. Slow (milliseconds): once a second is
@@ -475,12 +489,8 @@ class TakeFile:
         With `packed`, moves the whole file into that `.gz` (or, to `overwrite`, in its place),
         still under the lock: another recorder that waits for it starts on a fresh file.
         """
-        self._digest.update(self._unhashed)
-        footer = Footer(
-            events=self._events, sha256=self._digest.hexdigest(), redacted=redacted, gaps=gaps
-        )
         try:
-            self._write(msgspec.json.encode({"footer": footer}) + b"\n")
+            self._write_footer(redacted, gaps)
             self.sync()
             if packed is not None:
                 pack(self.path, packed, overwrite=overwrite)
@@ -488,6 +498,14 @@ class TakeFile:
                 self._backup.unlink(missing_ok=True)
         finally:
             os.close(self._fd)
+
+    def _write_footer(self, redacted: int, gaps: int) -> None:
+        digest = self._digest.copy()
+        digest.update(self._unhashed)
+        footer = Footer(
+            events=self._events, sha256=digest.hexdigest(), redacted=redacted, gaps=gaps
+        )
+        self._write(msgspec.json.encode({"footer": footer}) + b"\n")
 
     def discard(self) -> None:
         """Leave no empty file, and the old one where it was: nothing was recorded."""
@@ -508,6 +526,9 @@ class TakeFile:
 
     def _write(self, data: bytes) -> None:
         data = self._ahead + data if self._ahead else data
+        if self._sealed_at is not None:
+            os.ftruncate(self._fd, self._sealed_at)
+            self._size, self._sealed_at = self._sealed_at, None
         try:
             written = os.write(self._fd, data)
             while written < len(data):

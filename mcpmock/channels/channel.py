@@ -93,8 +93,32 @@ class ConversationEnd(trio.abc.AsyncResource):
     def hang_up(self) -> None:
         """End the session here: whatever comes for it later is refused."""
 
-    def interrupt(self, signum: int) -> None:
-        """Send a process the signal that mcpmock itself got."""
+    def interrupt(self, signum: int) -> bool:  # noqa: ARG002
+        """Send a process the signal that mcpmock itself got. Gives whether the process decides what
+        becomes of it: otherwise the session ends.
+        """
+        return False
+
+    def leave_to_client(self) -> None:
+        """Stand in the place of this process from now on: its end is the affair of the client,
+        which ends its input, sends signals, and may wait as long as it likes.
+        """
+
+    def abandon(self) -> None:
+        """End in the time that a server has when nobody reads what it says any more."""
+
+    async def left(self) -> None:
+        """Return when the other side can read nothing any more, if that can be known without
+        writing to it.
+        """
+        await trio.sleep_forever()
+
+    @property
+    def waits_for_reader(self) -> bool:
+        """Whether a session that is over waits until the other side has read all, however long
+        that takes.
+        """
+        return False
 
     async def run(self) -> None:
         """Move what is held. The runner keeps it going for the life of the session."""

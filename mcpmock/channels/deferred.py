@@ -56,9 +56,8 @@ class DeferredChannel(ConversationEnd):
         else:
             await trio.lowlevel.checkpoint()
 
-    def interrupt(self, signum: int) -> None:
-        if self._inner is not None:
-            self._inner.interrupt(signum)
+    def interrupt(self, signum: int) -> bool:
+        return self._inner is not None and self._inner.interrupt(signum)
 
     async def run(self) -> None:
         await self._wanted.wait()

@@ -2,7 +2,8 @@
 stdout.
 
 How a child ends is here: the ladder (end of input, 2 s, SIGTERM, 2 s, SIGKILL), and what to do
-with a grandchild that keeps the pipes. How it starts, with its own process group and its guard, is
+with a grandchild that keeps the pipes. Where mcpmock stands between a client and its server, it has
+no ladder: the client decides. How it starts, with its own process group and its guard, is
 `child_process`. Signals come from `sessions`; framing is `transports.lines`; nothing here looks
 into a frame.
 """
@@ -29,6 +30,8 @@ go of its pipes.
 """
 SIGNALLED_STEP_TIMEOUT_S = 1.5
 """Less when we were signalled ourselves: the SDK clients send SIGKILL 2 s after their SIGTERM."""
+ABANDONED_STEP_TIMEOUT_S = 10.0
+"""The same for a child that stands behind us, once its client is gone: nobody else will end it."""
 
 
 class ProcessChannel(MessageChannel):
@@ -38,6 +41,9 @@ class ProcessChannel(MessageChannel):
 
     def __init__(self, child: ChildProcess) -> None:
         self._child = child
+        self._in_place = False
+        self._read_at = 0.0
+        """When anything was read last."""
         self._pidfd = _pidfd_of(child.pid)
         self._waiting = trio.Lock()
         child.adopt()
@@ -87,15 +93,23 @@ class ProcessChannel(MessageChannel):
         return [Frame(S2C, data, b"", Stderr())]
 
     async def receive_exit(self) -> list[Frame]:
-        """Return the exit, once: after all output, which is waited for as long as STEP_TIMEOUT_S
-        after the process is gone.
+        """Return the exit, once: after all output. What keeps the pipes of a process that is gone
+        may be silent for STEP_TIMEOUT_S, and in front of a client that we end for at most so long
+        in all.
         """
         if self._exited:
             raise trio.EndOfChannel
         await self._wait_exit()
-        with trio.move_on_after(STEP_TIMEOUT_S) as waited:
-            await self._pipes_ended.wait()
-        if waited.cancelled_caught:
+        self._read_at = trio.current_time()
+        while not self._pipes_ended.is_set():
+            until = self._read_at + STEP_TIMEOUT_S
+            with trio.move_on_at(until) as waited:
+                await self._pipes_ended.wait()
+            if waited.cancelled_caught and (
+                not self._in_place or self._read_at <= until - STEP_TIMEOUT_S
+            ):
+                break
+        if not self._pipes_ended.is_set():
             # A grandchild sits on our pipes. One that let go of them is a daemon and left alone.
             self._child.kill(signal.SIGKILL)
             with trio.move_on_after(STEP_TIMEOUT_S / 4):
@@ -118,7 +132,8 @@ class ProcessChannel(MessageChannel):
             self._stdin.put(data)
         if type(frames[-1].fact) is StreamEnd:  # nothing comes behind it
             self._stdin.end()
-            self._give(self.step_timeout)
+            if not self._in_place:
+                self._give(self.step_timeout)
 
     def held(self, like: Frame) -> int:  # noqa: ARG002 (all goes to stdin)
         return self._stdin.held
@@ -132,17 +147,28 @@ class ProcessChannel(MessageChannel):
     async def run(self) -> None:
         await self._stdin.run()
 
-    def interrupt(self, signum: int) -> None:
+    def interrupt(self, signum: int) -> bool:
         """Hand a signal that we got on to the child's process group, as often as it comes.
 
-        The first is where we decide that the child must end, because nothing of ours may outlive a
-        stop signal by 5 s (`mcpmock help reliability`, R16 and R17): SIGKILL follows it, and no
-        further signal puts that off or brings it nearer.
+        Of a child that is ours alone the first decides that it must end, because nothing of ours
+        may outlive a stop signal by 5 s (`mcpmock help reliability`, R16 and R17): SIGKILL follows
+        it, and no further signal puts that off or brings it nearer.
         """
         self._child.kill(signum)
+        if self._in_place:
+            return True
         if self._next_signals[0] != signal.SIGKILL:
             self._next_signals = [signal.SIGKILL]
             self._give(SIGNALLED_STEP_TIMEOUT_S)
+        return False
+
+    def leave_to_client(self) -> None:
+        self._in_place = True
+
+    def abandon(self) -> None:
+        if self._in_place:
+            self.step_timeout = ABANDONED_STEP_TIMEOUT_S
+            self._give(self.step_timeout)
 
     async def aclose(self) -> None:
         """End what still lives, at once, and leaves no descriptor, zombie or guard."""
@@ -176,6 +202,7 @@ class ProcessChannel(MessageChannel):
         while data is None:
             await pipe.readable()
             data = pipe.read()
+        self._read_at = trio.current_time()
         if not data:
             self._open_pipes.discard(pipe)
             if not self._open_pipes:

@@ -9,6 +9,7 @@ the other end of the same transport.
 from __future__ import annotations
 
 import os
+import select
 from collections.abc import Sequence
 
 import trio
@@ -30,6 +31,7 @@ class StdioChannel(MessageChannel):
         self, stdin: Descriptor, stdout: Descriptor, stderr: Descriptor, *, only: bool = False
     ) -> None:
         self._stdin = stdin
+        self._reader = stdout
         self._splitter = LineSplitter(C2S)
         self._stdout, self._stderr = DescriptorQueue(stdout), log_queue(stderr)
         self._ended = False
@@ -77,6 +79,25 @@ class StdioChannel(MessageChannel):
     async def flush(self) -> None:
         await self._stdout.below(1)
         await self._stderr.below(1)
+
+    async def left(self) -> None:
+        """Return when the reader of standard output has closed it. A file has none."""
+        if not hasattr(select, "epoll"):
+            await trio.sleep_forever()  # on macOS the next write finds out
+        errors = select.epoll()
+        try:
+            # With no events asked for, the kernel reports errors and hang-ups alone; and an epoll
+            # is itself readable while it has something to report.
+            errors.register(self._reader.fd, 0)
+            await trio.lowlevel.wait_readable(errors.fileno())
+        except PermissionError:  # a file, or /dev/null
+            await trio.sleep_forever()
+        finally:
+            errors.close()
+
+    @property
+    def waits_for_reader(self) -> bool:
+        return self._only
 
     async def drained(self) -> None:
         await self._stdout.drained()

@@ -19,7 +19,7 @@ import msgspec
 
 from mcpmock.cassette.model import Event, Gap, Oversize, event_line, event_lines
 from mcpmock.pipeline.stage import PASS, Action, Hangup, Stage
-from mcpmock.protocol.messages import ExchangeEnd, Fragment, Frame, HttpBody
+from mcpmock.protocol.messages import C2S, ExchangeEnd, Fragment, Frame, HttpBody, StreamEnd
 from mcpmock.protocol.reassembly import Reassembly, WholeFrame
 from mcpmock.redaction.redactor import Redactor
 
@@ -46,10 +46,15 @@ class Ledger:
     """How many events were given a number, noted or not."""
     lost: int = 0
     """How many of them could not be noted."""
+    noted_gaps: int = 0
+    """How many events of the take say that something was lost."""
     gaps: dict[int, Gap] = attrs.field(factory=dict)
     """What was lost of each session and is yet to be noted, ahead of whatever comes next."""
     reassembly: Reassembly = attrs.field(factory=Reassembly)
     """The long messages under way, by session, direction and exchange."""
+    ending: bool = False
+    """The client has ended its input, or a stop signal has come: the recorder may be killed soon.
+    """
     revised_events: int = 0
     """Up to which event a value may stand that became known to be secret behind it."""
     _began: float | None = None
@@ -77,6 +82,7 @@ class Ledger:
         if lines:
             self.append(lines)
             if self.gaps:
+                self.noted_gaps += len(self.gaps)
                 self.gaps.clear()
         redactor = self.redactor
         if redactor is not None and redactor.table.learned:
@@ -116,6 +122,9 @@ class Recorder(Stage):
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         ledger, sizes = self.ledger, None
+        last = seen[-1]
+        if type(last.fact) is StreamEnd and last.direction is C2S:
+            ledger.ending = True
         try:
             t = ledger.time(now)
             lines = ledger.gap_lines(t) if ledger.gaps else []

@@ -26,14 +26,15 @@ class StdioFront(Front):
             nonlocal interrupted
             async for signum in stops:
                 interrupted = signum
-                if session.server is None:
+                if session.server is None or session.exit is not None:
                     session.end()
-                else:
-                    session.server.interrupt(signum)
+                elif not session.server.interrupt(signum):
                     session.client_left()
 
         replay, back = run.setup.replay, run.setup.back
         async with run.recorded(STDIO, open_server=True) as server:
+            if server is not None:
+                server.leave_to_client()
             player = None if replay is None else replay.bare_player()
             session = await run.converse(Conversation(player=player), take_stdio(), server, obey)
         hung_up = session.pipeline.hung_up

@@ -29,7 +29,7 @@ from mcpmock.cassette.file import (
 from mcpmock.cassette.model import FORMAT, Header
 from mcpmock.cassette.project_folder import find_recording, is_in_project_folder
 from mcpmock.errors import CassetteError, RecordingIncomplete
-from mcpmock.printable import mcpmock_command
+from mcpmock.printable import many, mcpmock_command
 from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.redaction.redactor import RULES, Redactor
 from mcpmock.version import VERSION
@@ -38,6 +38,7 @@ LOCK_TIMEOUT_S = 2.0
 """How long a recorder waits for another one to release its file."""
 _LOCK_POLL_S = 0.01
 _SYNC_INTERVAL_S = 1.0
+_SEAL_INTERVAL_S = 0.2
 
 Say = Callable[[str], None]
 """Shows the user one line, on standard error."""
@@ -91,6 +92,8 @@ class TakeRecording:
     """The `.gz` that the plain file is packed into at the clean close."""
     incomplete: str | None = None
     _gap_reported: bool = False
+    _revised: int = 0
+    """Up to which event values were looked for that became known to be secret behind it."""
 
     @asynccontextmanager
     async def recorded(self, transport: str, target: Sequence[str] | str) -> AsyncIterator[None]:
@@ -100,13 +103,14 @@ class TakeRecording:
         self._begin(transport, target)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(self._keep_synced)
+            nursery.start_soon(self._keep_sealed)
             try:
                 yield
             finally:
                 nursery.cancel_scope.cancel()
         self._close()
         if self.incomplete is not None:
-            raise RecordingIncomplete(f"{self.file.path}: recording incomplete: {self.incomplete}")
+            raise RecordingIncomplete(f"{self.file.path}: {self._loss}")
 
     def on_gap(self, reason: str) -> None:
         self.incomplete = self.incomplete or reason
@@ -178,13 +182,43 @@ class TakeRecording:
                 self.on_gap(f"cannot sync: {os.strerror(error.errno or 0)}")
                 return
 
+    async def _keep_sealed(self) -> None:
+        """From the end of the client's input or the first stop signal on, have the footer in the
+        file whenever nothing was recorded for a moment: clients send SIGKILL soon after.
+        """
+        events = -1
+        while True:
+            await trio.sleep(_SEAL_INTERVAL_S)
+            ledger = self.ledger
+            if ledger.ending and ledger.events == events and not ledger.reassembly:
+                try:
+                    self._revise()
+                    self.file.seal(redacted=self._redacted, gaps=ledger.lost)
+                except OSError as error:
+                    self.on_gap(os.strerror(error.errno or 0))
+                    return
+            events = ledger.events
+
+    @property
+    def _loss(self) -> str:
+        """What is missing, in words."""
+        lost = self.ledger.lost
+        if not lost:
+            return f"recording incomplete: {self.incomplete}"
+        there = self.file.events - self.ledger.noted_gaps
+        were = "was" if lost == 1 else "were"
+        return f"{lost} of {many(there + lost, 'event')} {were} not recorded: {self.incomplete}"
+
+    @property
+    def _redacted(self) -> int:
+        return self.ledger.redactor.table.count if self.ledger.redactor else 0
+
     def _close(self) -> None:
         try:
             self.ledger.finish(trio.current_time())
             self._revise()
-            redacted = self.ledger.redactor.table.count if self.ledger.redactor else 0
             self.file.close(
-                redacted=redacted,
+                redacted=self._redacted,
                 gaps=self.ledger.lost,
                 packed=self.packed,
                 overwrite=self.recording.overwrite,
@@ -207,8 +241,9 @@ class TakeRecording:
         are replaced too. What cannot be replaced is said.
         """
         redactor, events = self.ledger.redactor, self.ledger.revised_events
-        if redactor is None or not events:
+        if redactor is None or events == self._revised:
             return
+        self._revised = events
         from mcpmock.redaction.cassettes import LineReviser  # most recordings do not need it
 
         reviser = LineReviser(redactor)

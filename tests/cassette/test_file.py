@@ -96,6 +96,26 @@ def test_what_was_appended_is_there_at_once(tmp_path: Path) -> None:
     take.close()
 
 
+def test_a_footer_for_now(tmp_path: Path) -> None:
+    """It makes the take whole, and the next event cuts it off."""
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(OLD)
+    take = opened(path)
+    take.begin(Header(mcpmock=1))
+    for events in (1, 2):
+        take.append(LINES[:1])
+        for _ in range(2):
+            take.seal(gaps=7)
+        [*_, last] = load(path).takes
+        assert (events, True) == (len(last.events), last.sealed)
+        assert last.footer is not None
+        assert 7 == last.footer.gaps
+    take.close()
+
+    assert [1, 2] == shape(path)
+    assert 1 == path.read_bytes().count(b'{"footer"')
+
+
 def test_overwriting_keeps_the_old_until_the_clean_close(tmp_path: Path) -> None:
     """The file that is overwritten is beside the new one until that is closed cleanly."""
     path, backup = tmp_path / "a.jsonl", tmp_path / "a.jsonl.bak"

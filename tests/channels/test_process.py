@@ -307,3 +307,56 @@ async def test_reading_after_closing() -> None:
 
     with pytest.raises(trio.ClosedResourceError):
         await channel.receive()
+
+
+# In the place of a server that a client has started.
+
+
+async def test_a_client_may_wait_for_its_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the end of its input a server may take longer than any step of the ladder."""
+    monkeypatch.setattr(process, "STEP_TIMEOUT_S", 0.05)
+    async with started(shell("cat; sleep 0.5; echo answer; exit 7")) as channel:
+        channel.leave_to_client()
+        channel.send_nowait([hangs_up(C2S)])
+        found = await everything(channel)
+
+    assert b"answer" in [frame.raw for frame in found]
+    assert ProcessExit(7) == found[-1].fact
+
+
+async def test_no_sigkill_follows_a_signal_of_the_client(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each is handed on, and the server decides."""
+    monkeypatch.setattr(process, "SIGNALLED_STEP_TIMEOUT_S", 0.0)
+    async with started([sys.executable, "-c", ENDS_AT_THE_SECOND_SIGTERM]) as channel:
+        channel.leave_to_client()
+        for said in (b"ready", b"1"):
+            assert said == (await channel.receive())[0].raw
+            assert channel.interrupt(signal.SIGTERM)
+
+        assert inf == channel._patience.deadline
+        assert ProcessExit(5) == (await everything(channel))[-1].fact
+
+
+async def test_a_server_whose_client_is_gone_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the ladder, with longer steps."""
+    monkeypatch.setattr(process, "ABANDONED_STEP_TIMEOUT_S", 0.05)
+    async with started(scripted(*IGNORE_ALL, "--deaf", "idle")) as channel:
+        await pids_of(channel)
+        channel.leave_to_client()
+        channel.send_nowait([hangs_up(C2S)])
+        assert inf == channel._patience.deadline
+        channel.abandon()
+
+        assert ProcessExit(signal=9) == (await everything(channel))[-1].fact
+
+
+async def test_a_grandchild_that_goes_on_talking_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As long as anything comes, it keeps the pipes."""
+    monkeypatch.setattr(process, "STEP_TIMEOUT_S", 0.3)
+    talk = "for n in 1 2 3 4 5 6; do sleep 0.1; echo $n; done"
+    async with started(shell(f"({talk}) & exit 3")) as channel:
+        channel.leave_to_client()
+        found = await everything(channel)
+
+    assert [b"%d" % n for n in range(1, 7)] == [one.raw for one in found if one.fact is None]
+    assert ProcessExit(3) in [frame.fact for frame in found]

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from pathlib import Path
 
 import attrs
 import pytest
@@ -245,3 +246,25 @@ def test_stray_prints_go_to_standard_error() -> None:
 
     assert (0, b"HELLO\n") == (done.returncode, done.stdout)
     assert sorted(done.stderr.splitlines()) == [b"a stray print", b"a stray write"]
+
+
+@both
+async def test_a_reader_that_leaves_is_noticed_without_writing(make: Ends) -> None:
+    """Its end of standard output is closed; nothing was sent."""
+    async with conversation(make) as client, trio.open_nursery() as nursery:
+        nursery.start_soon(client.channel.left)
+        await wait_all_tasks_blocked()
+        client.close("stdout")
+
+
+async def test_a_file_has_no_reader_to_miss(tmp_path: Path) -> None:
+    """Nor has /dev/null."""
+    for path in (tmp_path / "out", Path(os.devnull)):
+        with path.open("r+b" if path.exists() else "w+b") as file:
+            out = borrow(file.fileno(), os.O_WRONLY)
+            channel = StdioChannel(borrow(file.fileno(), os.O_RDONLY), out, out)
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(channel.left)
+                await wait_all_tasks_blocked()
+                assert 1 == len(nursery.child_tasks)
+                nursery.cancel_scope.cancel()

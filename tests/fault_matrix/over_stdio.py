@@ -85,9 +85,13 @@ class _Room:
 
     async def _start(self, _command: list[str]) -> MemoryChannel:
         process, self.server = memory_pair()
-        process.interrupt = lambda _signum: self._exit()  # type: ignore[method-assign, assignment]
+        process.interrupt = self._exit_at_signal  # type: ignore[method-assign, assignment]
         self.nursery.start_soon(self._serve)
         return process
+
+    def _exit_at_signal(self, _signum: int) -> bool:
+        self._exit()
+        return False
 
     async def _talk(self) -> None:
         try:

@@ -31,6 +31,7 @@ from tests.support import (
     INITIALIZE,
     OPENING,
     WELCOME,
+    Line,
     answers,
     c2s,
     cassette,
@@ -237,6 +238,20 @@ async def test_a_replay_ends_as_recorded(autojump_clock: MockClock, stage: Stage
     assert 4 == await stage.replay()
     await stage.listen()
     assert [WELCOME, b"bye"] == stage.heard
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+async def test_a_server_that_began_to_end_first_ends_so(
+    autojump_clock: MockClock, stage: Stage, place: int
+) -> None:
+    """Wherever the end of the client's input stands before its exit: the status is that of the
+    server, unless the client ended first.
+    """
+    ends: list[Line] = [("end", {"d": "s2c"}), ("end", {"exit": 7})]
+    ends.insert(place, ("end", {"d": "c2s"}))
+    stage.client.send_nowait([c2s(INITIALIZE), c2s(OPENING[2][1]), hangs_up(C2S)])
+
+    assert (7 if place else 0) == await replayed(cassette(*OPENING, *ends))
 
 
 async def test_a_replay_of_what_was_recorded_over_http(

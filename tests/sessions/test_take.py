@@ -18,11 +18,11 @@ from trio.testing import MockClock
 from mcpmock.cassette.file import TakeFile, find_siblings, load, open_take, part_of
 from mcpmock.channels.channel import MemoryChannel
 from mcpmock.errors import CannotStart, CassetteError, RecordingIncomplete
-from mcpmock.protocol.messages import C2S
+from mcpmock.protocol.messages import C2S, S2C, Frame
 from mcpmock.sessions import servers
 from mcpmock.sessions.take import LOCK_TIMEOUT_S, Recording, open_take_recording
 from tests.sessions.test_stdio_front import Stage, cassette_file, files_in, recorded, stage
-from tests.support import INITIALIZE, WELCOME, c2s, hangs_up
+from tests.support import INITIALIZE, WELCOME, c2s, exits, hangs_up, s2c
 
 __all__ = ["stage"]
 FULL = OSError(errno.ENOSPC, "No space left on device")
@@ -214,7 +214,9 @@ async def test_a_disk_that_is_full(
     why = "No space left on device"
     assert [WELCOME] == stage.heard
     assert [f"{file}: cannot record: {why}; the session goes on"] == stage.said
-    assert f"{file}: recording incomplete: {why}" == str(told.value.exceptions[0])
+    all_lost = step in ("append", "_write")
+    said = "6 of 6 events were not recorded" if all_lost else "recording incomplete"
+    assert f"{file}: {said}: {why}" == str(told.value.exceptions[0])
 
 
 @pytest.fixture
@@ -348,3 +350,32 @@ async def test_a_folder_may_have_any_name(stage: Stage, tmp_path: Path) -> None:
     (tmp_path / "a.gz").mkdir()
 
     assert 3 == await stage.record(tmp_path / "a.gz", folder=True)
+
+
+async def test_a_take_is_whole_before_its_recorder_is_killed(
+    autojump_clock: MockClock, stage: Stage, tmp_path: Path
+) -> None:
+    """From the end of the client's input on, whenever nothing came for a moment."""
+    file, whole = tmp_path / "a.jsonl", list[bool | None]()
+
+    async def answer() -> None:
+        frames: list[Frame] = []
+        while not frames or frames[-1] != hangs_up(C2S):
+            frames = await stage.server.receive()
+            whole.append(load(file).takes[0].sealed)
+        for at in (1.0, 2.0):
+            await trio.sleep_until(start + at)
+            whole.append(load(file).takes[0].sealed)
+            stage.server.send_nowait([s2c(WELCOME)])
+        stage.server.send_nowait([hangs_up(S2C), exits(0)])
+
+    start = trio.current_time()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(answer)
+        stage.client.send_nowait([c2s(INITIALIZE), hangs_up(C2S)])
+        nursery.start_soon(stage.listen)
+        await recorded(Recording(output=file), print)
+
+    assert (None, [True, True]) == (whole[0], whole[-2:])
+    [take] = load(file).takes
+    assert (True, 6) == (take.sealed, len(take.events))

@@ -208,6 +208,9 @@ class PlanBuilder:
     """Stream ends with an open call, as they are planned if the call is never answered."""
     _times: _Times = attrs.field(factory=_Times)
     _closed: bool = False
+    """The client had ended its input."""
+    _server_ended: bool = False
+    """The server had begun to end before that."""
     _asked_within: dict[int, list[PendingCall]] = attrs.field(factory=dict)
     """The requests of the server, by the number of the client's call that they were sent for."""
 
@@ -267,8 +270,10 @@ class PlanBuilder:
 
     def server_step(self, step: EpisodeStep) -> None:
         frame = step.frame
-        if self._closed and isinstance(frame.fact, (StreamEnd, ProcessExit)):
-            return  # the server ended because its client had: the player ends by itself then
+        if isinstance(frame.fact, (StreamEnd, ProcessExit)):
+            if self._closed and not self._server_ended:
+                return  # the server ended because its client had: the player ends by itself then
+            self._server_ended = True
         exchange = self._exchange_of(frame)
         of_exchange = frame.fact is not None and isinstance(frame.fact, _EXCHANGE_FACTS)
         is_body = exchange is not None and exchange.head is not None and not exchange.streams
