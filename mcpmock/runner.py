@@ -80,13 +80,19 @@ class LiveSession:
         if not self._input_ended:
             self._enter([Frame(C2S, b"", b"", StreamEnd(how))], trio.current_time())
 
+    def note_stop(self) -> None:
+        """Note that this process was asked to stop: a client that does not read has FLUSH_TIMEOUT_S
+        from the end of the session on.
+        """
+        self._stopped = True
+
     def end(self) -> None:
         """End `run` as soon as the client has read what is held for it, or after FLUSH_TIMEOUT_S;
         if it is over already, at once.
         """
         if self._over.is_set():
             self._flushing.cancel()
-        self._stopped = True
+        self.note_stop()
         self._over.set()
 
     async def _pump_client(self) -> None:

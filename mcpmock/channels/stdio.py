@@ -90,7 +90,7 @@ class StdioChannel(MessageChannel):
             # is itself readable while it has something to report.
             errors.register(self._reader.fd, 0)
             await trio.lowlevel.wait_readable(errors.fileno())
-        except PermissionError:  # a file, or /dev/null
+        except OSError:  # a file, /dev/null, or closed by now
             await trio.sleep_forever()
         finally:
             errors.close()

@@ -290,6 +290,11 @@ class Run:
                 nursery.cancel_scope.cancel()
         return session
 
+    def note_stop(self) -> None:
+        """Note that this process was asked to stop, and may be killed next."""
+        if self._take is not None:
+            self._take.ledger.ending = True
+
     def server_needed(self) -> bool:
         """Return whether the server takes part: one behind a recording may not."""
         return self._standby is None or self._standby.needed

@@ -26,6 +26,8 @@ class StdioFront(Front):
             nonlocal interrupted
             async for signum in stops:
                 interrupted = signum
+                session.note_stop()
+                run.note_stop()
                 if session.server is None or session.exit is not None:
                     session.end()
                 elif not session.server.interrupt(signum):

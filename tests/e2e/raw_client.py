@@ -58,7 +58,15 @@ class Close:
     """Close the program's input."""
 
 
-Step = Send | Answer | Lines | Signal | Close
+@dataclass(frozen=True)
+class Until:
+    """Wait until something else has happened."""
+
+    what: str
+    come: Callable[[], bool]
+
+
+Step = Send | Answer | Lines | Signal | Close | Until
 
 
 @dataclass(frozen=True)
@@ -136,6 +144,8 @@ class _Program:
                 self.process.send_signal(number)
             case Close():
                 self.stdin.close()
+            case Until(what, come):
+                self.wait(what, come, deadline)
 
     def lines(self) -> list[bytes]:
         """The whole lines of stdout so far."""
