@@ -183,8 +183,8 @@ class TakeRecording:
                 return
 
     async def _keep_sealed(self) -> None:
-        """From the end of the client's input or the first stop signal on, have the footer in the
-        file whenever nothing was recorded for a moment: clients send SIGKILL soon after.
+        """Have the footer in the file whenever nothing was recorded for a moment, from the end of
+        the client's input or the first stop signal on: clients send SIGKILL soon after.
         """
         events = -1
         while True:
