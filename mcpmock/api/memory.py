@@ -127,7 +127,7 @@ class _Pump:
     _pieces: Reassembly = attrs.field(factory=Reassembly)
 
     async def run(self) -> None:
-        """Run until the pipeline ends the stream or hangs up, then closes the client's stream."""
+        """Run until the pipeline ends the stream or hangs up, then close the client's stream."""
         import anyio
 
         self._send(self.pipeline.begin(anyio.current_time()))

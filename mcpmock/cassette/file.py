@@ -281,7 +281,7 @@ def _numbered_in(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def join_siblings(path: Path) -> None:
-    """Append the siblings that no recorder has open to the cassette, and removes them. Where a
+    """Append the siblings that no recorder has open to the cassette, and remove them. Where a
     recorder has the cassette open, that recorder joins them when it closes. Raises OSError.
     """
     joined = True
@@ -484,7 +484,7 @@ class TakeFile:
         packed: Path | None = None,
         overwrite: bool = False,
     ) -> None:
-        """Write the footer, syncs, and only now lets go of a file that was to be overwritten.
+        """Write the footer, sync, and only now let go of a file that was to be overwritten.
 
         With `packed`, moves the whole file into that `.gz` (or, to `overwrite`, in its place),
         still under the lock: another recorder that waits for it starts on a fresh file.

@@ -171,7 +171,7 @@ class ProcessChannel(MessageChannel):
             self._give(self.step_timeout)
 
     async def aclose(self) -> None:
-        """End what still lives, at once, and leaves no descriptor, zombie or guard."""
+        """End what still lives, at once, and leave no descriptor, zombie or guard."""
         with trio.CancelScope(shield=True):
             if not self._exited:
                 self._exited = True

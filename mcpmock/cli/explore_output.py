@@ -56,7 +56,7 @@ class ExploreOutput:
             sys.stderr.flush()
 
     def end(self, found: Exploration) -> Report:
-        """Print everything that is told at the end, and returns it."""
+        """Print everything that is told at the end, and return it."""
         if self._progress:
             sys.stderr.write("\r\x1b[K")
         report = Report(

@@ -66,7 +66,7 @@ class Stage:
         return None
 
     def begin(self, now: float) -> Iterable[Action]:  # noqa: ARG002
-        """Return the session begins, before any frame."""
+        """Note that the session begins, before any frame."""
         return ()
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002

@@ -189,7 +189,7 @@ class Candidate:
         return self._accept_found(self.matcher.find(live), live, now)
 
     def accept_reply(self, live: ClientMessage, now: float) -> bool:
-        """Return the live client answered a server request; False if this plan has no such
+        """Follow an answer of the live client to a server request; False if this plan has no such
         request.
         """
         content = live.content
@@ -426,9 +426,9 @@ class Candidates:
             self._all[0].note_activity(now)
 
     def accept_request(self, live: ClientMessage, now: float, *, keep: bool) -> int | None:
-        """Return the candidates that know a live request follow it, at the strictest level that any
-        knows it at, those with the nearest handshake first; the others stay only if `keep`. Gives
-        the level; None if no candidate knows it.
+        """Let the candidates follow that know a live request, at the strictest level at which any
+        knows it, those with the nearest handshake first; the others stay only if `keep`. Gives the
+        level; None if no candidate knows it.
         """
         if not live.is_handshake and self._lead_accepts(
             Candidate.accept_exact, live, now, not keep
@@ -477,8 +477,8 @@ class Candidates:
         self._accept(taken, live, now)
 
     def accept_any(self, live: ClientMessage, now: float) -> bool:
-        """Return the candidates that know a live message follow it, at any level. One that knows
-        what a request without a message (GET, DELETE) opens or ends goes before one that does not.
+        """Let the candidates follow that know a live message, at any level. One that knows what
+        a request without a message (GET, DELETE) opens or ends goes before one that does not.
         """
         if self._lead_accepts(Candidate.accept_any, live, now):
             return True
@@ -489,7 +489,7 @@ class Candidates:
         return bool(found)
 
     def accept_by_id(self, accept: Accept, live: ClientMessage, now: float) -> bool:
-        """Return the candidates follow a cancel or a reply; False if none has its request."""
+        """Let the candidates follow a cancel or a reply; False if none has its request."""
         if self._lead_accepts(accept, live, now):
             return True
         accepted = [accept(candidate, live, now) for candidate in self.all]

@@ -331,7 +331,7 @@ def encoded_as(cassette: Cassette, like: Cassette) -> bytes:
 
 
 async def end_session(session: int) -> tuple[str, ...]:
-    """End the processes that are left of a session (setsid) after a moment, and names them."""
+    """End the processes that are left of a session (setsid) after a moment, and name them."""
     with trio.move_on_after(LEFTOVER_TIMEOUT_S):
         while any(_members(session)):  # noqa: ASYNC110 (nothing tells the end of a stranger's child)
             await trio.sleep(_LEFTOVER_POLL_S)

@@ -82,7 +82,7 @@ class Client:
         faults: Faults | None = None,
         values: Mapping[str, str] | None = None,
     ) -> Driven:
-        """Play the client to a command or a URL, and gives the outcome: `.diff().worst` is None if
+        """Play the client to a command or a URL, and give the outcome: `.diff().worst` is None if
         the server still behaves as recorded. `faults` override those of the marker, `values` are as
         in `mcpmock.drive`. Blocks, so the
         server must not run in the event loop of the test. Raises CassetteError, CannotStart.
@@ -226,7 +226,7 @@ class ServerUse:
 
 
 def _fault_run(settings: Settings) -> FaultRun:
-    """Fail a test with an invalid plan, and names all errors of the plan."""
+    """Fail a test with an invalid plan, and name all errors of the plan."""
     try:
         return run_of(settings.faults, settings.seed)
     except PlanError as error:

@@ -325,7 +325,7 @@ class Connection:
                 pass
 
     async def _head(self) -> int:
-        """Read up to the end of the next request's head, and gives its length; 0 if there is
+        """Read up to the end of the next request's head, and give its length; 0 if there is
         none.
         """
         waits = self._used and not self._input

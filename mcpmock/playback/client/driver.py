@@ -252,7 +252,7 @@ class Driver(Stage):
     # What the client sends.
 
     def _go_on(self, now: float) -> Iterable[Action]:
-        """Send what can be sent, and says when to wake."""
+        """Send what can be sent, and say when to wake."""
         out: list[Frame] = []
         while not self._over:
             frame = self._next_reply(now) or self._next_line(now)
