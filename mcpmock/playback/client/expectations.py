@@ -83,7 +83,9 @@ class Expectations:
         self._open.update(dict.fromkeys(calls, now))
 
     def answered(self, call: int, now: float) -> float | None:
-        """Note that the answer came. Gives the seconds that it took; None if the call was not open."""
+        """Note that the answer came. Gives the seconds that it took, None if the call was not
+        open.
+        """
         sent_at = self._open.pop(call, None)
         if sent_at is None:
             return None
@@ -93,8 +95,8 @@ class Expectations:
         return now - sent_at
 
     def cancelled(self, call: int) -> bool:
-        """Note that the client no longer waits for it: an answer may come and need not. Gives whether
-        it was open.
+        """Note that the client no longer waits for it: an answer may come and need not. Gives
+        whether it was open.
         """
         return self._open.pop(call, None) is not None
 
