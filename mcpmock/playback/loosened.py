@@ -225,7 +225,7 @@ def _find_partner(i: int, fits: list[list[int]], taken: dict[int, int], tried: s
 
 @attrs.define
 class LooseRequest:
-    """A live request with all that matching it under rules takes."""
+    """A request with all that matching it under rules takes."""
 
     subject: MatchSubject
     rules: MatchRules
@@ -256,8 +256,6 @@ class LooseIndex:
 
     rules: MatchRules
     level: int
-    seen: int = 0
-    """How many client events were looked at."""
     _rows: dict[Hashable, list[int]] = attrs.field(factory=dict)
     """By labels and rest; those that hold placeholders by labels."""
     _requests: dict[int, Loosened] = attrs.field(factory=dict)
