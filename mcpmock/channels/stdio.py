@@ -17,7 +17,7 @@ import trio
 from mcpmock.protocol.messages import C2S, Frame, Stderr, StreamEnd
 from mcpmock.transports.lines import LineSplitter, join_lines
 
-from .channel import MAX_HELD_BYTES, MessageChannel
+from .channel import DRAIN_TIMEOUT_S, MAX_HELD_BYTES, MessageChannel
 from .fd import Descriptor, DescriptorQueue, borrow, log_queue
 from .short_wait import PipeSource
 
@@ -78,7 +78,8 @@ class StdioChannel(MessageChannel):
 
     async def flush(self) -> None:
         await self._stdout.below(1)
-        await self._stderr.below(1)
+        with trio.move_on_after(DRAIN_TIMEOUT_S):  # a log that nobody reads delays nothing
+            await self._stderr.below(1)
 
     async def left(self) -> None:
         """Return when the reader of standard output has closed it. A file has none."""

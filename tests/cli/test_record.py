@@ -162,7 +162,7 @@ def test_an_incomplete_recording(
     assert 5 == status
     assert [
         f"mcpmock: {tmp_path}/a: cannot record: No space left on device; the session goes on",
-        f"mcpmock: {tmp_path}/a: recording incomplete: No space left on device",
+        f"mcpmock: {tmp_path}/a: 3 of 3 events were not recorded: No space left on device",
     ] == err.splitlines()
 
 
