@@ -201,14 +201,13 @@ def _passthrough_server(replaying: ReplayCommandOptions, server: ServerOptions) 
 
 
 def _player_options(replaying: ReplayCommandOptions, console: ConsoleOptions) -> PlayerOptions:
-    from mcpmock.matching.match_rule import RuleError
     from mcpmock.playback.player import PlayerOptions
 
     try:
         return PlayerOptions.of(replaying, mute=console.quiet, notes=console.verbose)
-    except RuleError as error:
-        raise click.UsageError(str(error)) from error
     except McpMockError as error:
+        if error.exit_code == 2:  # a rule that is none
+            raise click.UsageError(str(error)) from error
         raise click.BadParameter(str(error), param_hint="--timing") from error
 
 

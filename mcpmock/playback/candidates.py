@@ -96,8 +96,8 @@ class Candidate:
     @property
     def _values(self) -> Mapping[str, str]:
         """What stands for the placeholders in what is sent."""
-        texts = self.matcher.index.variables.recorded
-        return ChainMap(self.matcher.bindings, texts) if texts else self.matcher.bindings
+        texts, bindings = self.matcher.index.variables, self.matcher.bindings
+        return ChainMap(bindings, texts.recorded) if texts is not None else bindings
 
     @property
     def next_due(self) -> float | None:

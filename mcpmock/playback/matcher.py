@@ -14,13 +14,13 @@ from collections.abc import Hashable, Iterator, Sequence
 from functools import cached_property
 from heapq import merge
 from itertools import islice
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
 from msgspec import UNSET
 
 from mcpmock.cassette.model import Event
-from mcpmock.matching.match_rule import MatchRules
 from mcpmock.playback.plan.plan import ClientEvent, ReplayPlan
 from mcpmock.protocol.messages import (
     Batch,
@@ -33,7 +33,6 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.redaction.placeholders import holds_placeholder
 
-from .echo import Variables
 from .header_profile import (
     FIRST_HEADER_LEVEL,
     LAST_EVENT,
@@ -46,7 +45,6 @@ from .header_profile import (
     session_parameter,
 )
 from .header_verdicts import MIN_ERROR_STATUS, HeaderVerdicts, contradict
-from .loosened import AllowedDifference, LooseIndex, LooseRequest, mirrors, named
 from .miss import USED_UP, NearMiss, propose_rules
 from .request_assembly import ClientMessage
 from .request_key import (
@@ -60,6 +58,12 @@ from .request_key import (
 )
 from .variables import Bindings, Leaves, Mismatch, compare, unify
 
+if TYPE_CHECKING:
+    from mcpmock.matching.match_rule import MatchRules
+
+    from .echo import Variables
+    from .loosened import AllowedDifference, LooseIndex, LooseRequest
+
 
 # A Struct, because one is made for every message: a frozen attrs class sets each field by
 # object.__setattr__.
@@ -72,8 +76,8 @@ class MatchResult(msgspec.Struct, frozen=True):
     level: int = 0
     bindings: Bindings = msgspec.field(default_factory=dict)
     handshake_distance: int = 0
-    allowed: tuple[AllowedDifference, ...] = ()
-    """Where it differs, and by which rules it may."""
+    allowed: tuple[Any, ...] = ()
+    """Where it differs, and by which rules it may: each an `AllowedDifference`."""
     distance: tuple[int, int] = (0, 0)
     """How far it differs (`Leaves.distance`)."""
 
@@ -101,8 +105,8 @@ class RequestIndex:
 
     plan: ReplayPlan
     stateless: bool = False
-    rules: MatchRules = attrs.field(factory=MatchRules)
-    variables: Variables = attrs.field(factory=Variables)
+    rules: MatchRules | None = None
+    variables: Variables | None = None
     """The texts that the user wants back: among the placeholders of the plan."""
     _subjects: dict[int, MatchSubject | None] = attrs.field(factory=dict)
     _tables: dict[tuple[int, bool], KeyTable] = attrs.field(factory=dict)
@@ -192,6 +196,9 @@ class RequestIndex:
 
     def loosened(self, level: int) -> LooseIndex:
         """Return the client events by what the rules leave of them, at this level."""
+        from .loosened import LooseIndex
+
+        assert self.rules is not None
         self.plan.complete()
         index = self._loose.get(level)
         if index is None:
@@ -394,6 +401,8 @@ class Matcher:
         other_client = identities.get(index, {}) != asked.subject.identity
         recorded, now = self.index.heads(index), asked.subject.http
         if recorded is not None and now is not None:
+            from .loosened import mirrors
+
             loose = mirrors(allowed, recorded, now)
             recorded, now = (
                 {name: value for name, value in head.items() if name not in loose}
@@ -436,6 +445,8 @@ class Matcher:
         subject = live.subject
         if subject is None:
             return []
+        from .loosened import named
+
         name = named(subject.method, subject.params)
         asked = Leaves.of(((), subject.params))
         found = [
@@ -614,12 +625,8 @@ class Matcher:
         if recorded is None:
             return None
         found = _unify_subjects(recorded, live, level, self.bindings)
-        kinds = self.index.variables.kinds
-        if (
-            found
-            and kinds
-            and not self.index.variables.allow(found.items() - self.bindings.items())
-        ):
+        variables = self.index.variables
+        if found and variables and not variables.allow(found.items() - self.bindings.items()):
             return None
         return found
 

@@ -52,7 +52,6 @@ from .fallback import (
     exchange,
 )
 from .header_verdicts import MIN_ERROR_STATUS
-from .loosened import named
 from .matcher import Matcher, MatchResult
 from .miss import ELSEWHERE, Miss, NearMiss, describe, hide_secrets, miss_error
 from .repeats import Repeats
@@ -493,6 +492,8 @@ class Player(Stage):
             found = self._repeat_nearest(live, now, lambda matcher: matcher.nearest(live))
         if found is None or subject is None:
             return False
+        from .loosened import named
+
         n = found.number(found.match)
         near = next(one for one in found.candidate.matcher.near(subject, 1 << 30) if one.n == n)
         (near,) = hide_secrets([near], live, self.bindings)
@@ -508,6 +509,8 @@ class Player(Stage):
 
     def _report_rules(self, live: ClientMessage, found: Loosely) -> None:
         """Report what the rules made equal, and once for each tool that it may be the wrong one."""
+        from .loosened import named
+
         assert live.subject is not None
         method, name = live.subject.method, named(live.subject.method, live.subject.params)
         n = found.number(found.match)

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import count
+from typing import TYPE_CHECKING
 
 import attrs
 import msgspec
 from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette, Episode, Event
-from mcpmock.matching.match_rule import TOOL_ALONE, MatchRules, RuleError
 from mcpmock.options.replay import MissAction, Order, Repeats, ReplayOptions, SessionUse
 from mcpmock.playback.plan.builder import begin_plan, build_plan
 from mcpmock.playback.plan.plan import ReplayPlan
@@ -34,11 +34,15 @@ from mcpmock.protocol.revisions import is_modern
 from mcpmock.protocol.transport_facts import NO_SESSION
 
 from .candidates import Candidate
-from .echo import Variables, with_variables
 from .matcher import Matcher, RequestIndex
 from .miss import ELSEWHERE, NearMiss
 from .request_key import MATCH_LEVELS, MatchSubject
 from .timing import Pace, Timing
+
+if TYPE_CHECKING:
+    from mcpmock.matching.match_rule import MatchRules
+
+    from .echo import Variables
 
 SessionId = Callable[[], str]
 """Gives the id of a live session."""
@@ -57,7 +61,7 @@ class PlayerOptions:
     mute: bool = False
     notes: bool = True
     """Whether each match by a rule is reported: half a millisecond, to hide secrets in it."""
-    rules: MatchRules = attrs.field(factory=MatchRules)
+    rules: MatchRules | None = None
     """What may differ between a recorded request and a live one."""
 
     @classmethod
@@ -78,12 +82,20 @@ class PlayerOptions:
             rules=_rules_of(options),
         )
 
-    def with_rules(self, rules: MatchRules) -> PlayerOptions:
+    def with_rules(self, rules: MatchRules | None) -> PlayerOptions:
         """Return the same with these rules besides."""
-        return attrs.evolve(self, rules=self.rules + rules) if rules else self
+        if rules is None:
+            return self
+        return attrs.evolve(self, rules=rules if self.rules is None else self.rules + rules)
 
 
-def _rules_of(options: ReplayOptions) -> MatchRules:
+def _rules_of(options: ReplayOptions) -> MatchRules | None:
+    if not (options.ignore or options.like or options.echo or options.match == "tool"):
+        return None
+
+    # 15 ms, which a replay without rules does not pay.
+    from mcpmock.matching.match_rule import TOOL_ALONE, MatchRules, RuleError
+
     ignore = [*options.ignore, *(TOOL_ALONE if options.match == "tool" else ())]
     try:
         return MatchRules.parse(ignore, options.like, options.echo)
@@ -97,7 +109,7 @@ class SessionSelection:
 
     cassette: Cassette
     options: PlayerOptions
-    _variables: Variables = attrs.field(init=False)
+    _variables: Variables | None = attrs.field(init=False)
     """The texts that the user wants back."""
     _episodes: list[Episode] = attrs.field(init=False)
     """The episodes for live sessions: all of stdio; over HTTP those with a session."""
@@ -115,8 +127,10 @@ class SessionSelection:
     """What the live sessions have still to do before others may begin."""
 
     def __attrs_post_init__(self) -> None:
-        self._variables = Variables()
-        if self.options.rules.echo:
+        self._variables = None
+        if self.options.rules is not None and self.options.rules.echo:
+            from .echo import with_variables
+
             self.cassette, self._variables = with_variables(self.cassette, self.options.rules)
         own: list[Episode] = []
         self._alone = []

@@ -8,14 +8,16 @@ decoded JSON, and texts of header fields. Used by `matcher`.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 from msgspec import UNSET
 
-from mcpmock.matching.paths import Place, spell_step
 from mcpmock.protocol.messages import decode
 from mcpmock.redaction.placeholders import HOLE, encoded_parts, holds_placeholder
+
+if TYPE_CHECKING:
+    from mcpmock.matching.paths import Place
 
 _HOLE = re.compile(HOLE.pattern.decode())
 _ENCODED = "mcpmock:secret:encoded"
@@ -56,6 +58,8 @@ def _compare(
         for at, (one, other) in enumerate(zip(recorded, live, strict=True)):
             _compare(one, other, root, bindings, (*place, at), found)
     elif not equivalent(recorded, live, bindings):
+        from mcpmock.matching.paths import spell_step  # a replay without misses starts without
+
         path = root + "".join(map(spell_step, place))
         found.append(Mismatch(path, recorded, live, place))
 

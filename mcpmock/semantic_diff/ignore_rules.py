@@ -38,7 +38,7 @@ class IgnoreRules:
         like = [*like, *(f"{text}={UNORDERED}" for text in unordered)]
         return cls(MatchRules.parse(ignore, like), Tolerance.parse(tolerance))
 
-    def with_rules(self, rules: MatchRules) -> IgnoreRules:
+    def with_rules(self, rules: MatchRules | None) -> IgnoreRules:
         """Return the same with these rules besides."""
         return attrs.evolve(self, places=self.places + rules) if rules else self
 
