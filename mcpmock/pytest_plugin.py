@@ -82,6 +82,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     for name in ("ignore", "like", "echo"):
         text = f"Rules about what may differ, as in {name}= of the marker: one a line."
         parser.addini(f"mcpmock_{name}", text, type="linelist", default=[])
+    for name, what in (("key", "names"), ("value", "texts"), ("path", "places"), ("keep", "names")):
+        does = "kept" if name == "keep" else "redacted"
+        text = f"The {what} whose values are {does} in recordings and reports, one a line."
+        parser.addini(f"mcpmock_redact_{name}", text, type="linelist", default=[])
     parser.addini("mcpmock_record", "Record mode, as in --mcp-record.", default="")
     parser.addini(
         "mcpmock_dir", "Folder of MCP cassettes, relative to the root folder.", default=""
@@ -200,14 +204,14 @@ def pytest_runtest_makereport(
     report = yield
     use = item.stash.get(_using, None)
     if use is not None and call.when == "call" and report.failed:
-        page = _write_page(item, report, use.settings.path)
+        page = _write_page(item, report, use.settings)
         report.sections.append(("mcpmock", "\n".join([use.describe(), *page])))
     if use is not None and call.when == "call" and report.passed:
         setattr(report, CASSETTE_USE, use.cassette_use())
     return report
 
 
-def _write_page(item: pytest.Item, report: pytest.TestReport, recorded: Path) -> list[str]:
+def _write_page(item: pytest.Item, report: pytest.TestReport, settings: Settings) -> list[str]:
     """Return the page of a failed test, where --mcp-report asks for it; the line that says where it
     is.
     """
@@ -217,7 +221,7 @@ def _write_page(item: pytest.Item, report: pytest.TestReport, recorded: Path) ->
     from mcpmock.testing.failure import write_failure_page
 
     folder = item.config.invocation_params.dir / item.config.option.mcpmock_report
-    path, line = write_failure_page(folder, item.nodeid, recorded, live)
+    path, line = write_failure_page(folder, item.nodeid, settings, live)
     html = item.config.pluginmanager.getplugin("html")  # pytest-html, if it is installed
     if path is not None and html is not None:
         link = html.extras.url(path.as_uri(), name="mcpmock")

@@ -9,18 +9,21 @@ first test of a suite would wait for, and most suites use none of them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from mcpmock.batch.match_rules import rules_beside
 from mcpmock.batch.sources import Source, as_one, load_source
 from mcpmock.cassette.model import Cassette, encode_cassette
 from mcpmock.cassette.parser import read
+from mcpmock.options.option import read_options
+from mcpmock.options.redacting import RedactionOptions
 from mcpmock.redaction.redactor import Redactor
 
 if TYPE_CHECKING:
     from mcpmock.redaction.cassettes import SecretFound
+    from mcpmock.redaction.redaction_rules import RedactionRules
     from mcpmock.rules.report import CheckReport
     from mcpmock.semantic_diff.compare import Diff
     from mcpmock.view.stats import Stats
@@ -114,14 +117,15 @@ def stats(cassette: Source) -> Stats:
 
 
 @overload
-def redact(message: bytes) -> bytes: ...
+def redact(message: bytes, **rules: Any) -> bytes: ...
 @overload
-def redact(message: Cassette | Path | str) -> Cassette: ...
-def redact(message: Cassette | Path | str | bytes) -> Cassette | bytes:
+def redact(message: Cassette | Path | str, **rules: Any) -> Cassette: ...
+def redact(message: Cassette | Path | str | bytes, **rules: Any) -> Cassette | bytes:
     """Return a cassette without its secrets: placeholders stand in their places, as in a recording.
     The file is not changed (`mcpmock redact` does that). Raises CassetteError.
 
-    A JSON message, as bytes, is redacted alone; without secrets it is returned unchanged.
+    A JSON message, as bytes, is redacted alone; without secrets it is returned unchanged. `rules`
+    are `redact_key`, `redact_value`, `redact_path`, `keep_key` and `redact_as` of `mcpmock redact`.
 
     >>> mcpmock.scan(mcpmock.redact("weather.jsonl"))
     []
@@ -131,15 +135,16 @@ def redact(message: Cassette | Path | str | bytes) -> Cassette | bytes:
     from mcpmock.redaction.cassettes import redact_cassette
 
     if isinstance(message, bytes):
-        return Redactor().json(message)
+        return Redactor(read_redaction(rules)).json(message)
     cassette = load_source(message)
-    return read(cassette.name, redact_cassette(encode_cassette(cassette)).data)
+    own = read_redaction(rules, cassette)
+    return read(cassette.name, redact_cassette(encode_cassette(cassette), own).data)
 
 
-def scan(cassette: Source) -> list[SecretFound]:
+def scan(cassette: Source, **rules: Any) -> list[SecretFound]:
     """Return the secrets that are left in a cassette: the `line`, the `take` (from 1) and the
     number of the `event` (0 in a header), the `path` in the message and the `kind`; never the
-    value.
+    value. `rules` are as in `redact`.
 
     Raises CassetteError for what cannot be read, or is no cassette.
 
@@ -148,4 +153,15 @@ def scan(cassette: Source) -> list[SecretFound]:
     """
     from mcpmock.batch.check import scan_source
 
-    return scan_source(as_one(cassette))
+    return scan_source(as_one(cassette), read_options(RedactionOptions, rules))
+
+
+def read_redaction(rules: Mapping[str, Any], cassette: Cassette | None = None) -> RedactionRules:
+    """Return the redaction rules of keywords, and of the project file beside a cassette. Raises
+    TypeError for an unknown keyword, McpMockError for a rule that is none.
+    """
+    from mcpmock.batch.redaction_rules import redaction_rules_of
+
+    place = None if cassette is None else Path(cassette.name)
+    there = place if place is not None and place.exists() else None
+    return redaction_rules_of(read_options(RedactionOptions, rules), there)

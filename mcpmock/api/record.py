@@ -7,8 +7,11 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from mcpmock.batch.redaction_rules import redaction_rules_of
 from mcpmock.channels.channel import MessageChannel
 from mcpmock.faults.control import Faults, run_of
+from mcpmock.options.option import options_of, read_options
+from mcpmock.options.redacting import RedactionOptions
 from mcpmock.sessions.memory import record_in_memory
 from mcpmock.sessions.run import Setup
 from mcpmock.sessions.take import Recording
@@ -46,16 +49,20 @@ async def record(
     or the fixture `mcpmock_server` with `--mcp-record=once`.
 
     `server` is a command line, `url` an address; `how` are options of `mcpmock record`:
-    `overwrite`, `new`, `strict`, `redact`; `faults` and `seed` are as in `serve`, and each fault
+    `overwrite`, `new`, `strict`, `redact`, `redact_key`, `redact_value`, `redact_path`, `keep_key`,
+    `redact_as`; `faults` and `seed` are as in `serve`, and each fault
     that fires is an event of the recording. Raises CassetteError, PlanError and CannotStart before
     the session begins, RecordingIncomplete at the end.
     """
     require_trio("record")
     run = run_of(faults, seed)
+    known = {one.name for one in options_of(RedactionOptions)}
+    redaction = {name: how.pop(name) for name in known & how.keys()}
+    rules = redaction_rules_of(read_options(RedactionOptions, redaction), Path(output))
     setup = Setup(
         back=parse_server(server, url),
         faults=run if run.armed else None,
-        recording=Recording.to(os.fspath(output), **how),
+        recording=Recording.to(os.fspath(output), rules=rules, **how),
         say=say,
     )
     async with record_in_memory(setup) as client:

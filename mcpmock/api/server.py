@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
 from typing import TYPE_CHECKING, Any
 
-from mcpmock.batch.match_rules import rules_beside
+from mcpmock.batch.match_rules import with_rules_beside
 from mcpmock.batch.sources import Source, load_source
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import MessageChannel
@@ -230,8 +230,8 @@ def _make_server(
         empty = Cassette(name="stub", takes=[])
         return ReplayServer(empty, options, run, source, authorization)
     loaded = load_source(source)
-    beside = rules_beside(loaded, no_rules=how.get("no_rules", False))
-    return ReplayServer(loaded, options.with_rules(beside), run, stub, authorization)
+    options = with_rules_beside(options, loaded, no_rules=how.get("no_rules", False))
+    return ReplayServer(loaded, options, run, stub, authorization)
 
 
 def read_authorization(text: str | None) -> AuthorizationOptions | None:

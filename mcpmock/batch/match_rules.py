@@ -4,16 +4,62 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import attrs
+
 from mcpmock.cassette.model import Cassette
-from mcpmock.options.project_file import ProjectFileError, find_project_file
+from mcpmock.options.project_file import (
+    MATCH_TABLE,
+    REDACTION_TABLE,
+    ProjectFile,
+    ProjectFileError,
+    find_project_file,
+)
 
 if TYPE_CHECKING:
     from mcpmock.matching.match_rule import MatchRules
+    from mcpmock.playback.session_selection import PlayerOptions
 
-TABLE = "match"
+
+def with_rules_beside(
+    options: PlayerOptions, cassette: Cassette, *, no_rules: bool = False
+) -> PlayerOptions:
+    """Return how a cassette is played by all that stands beside it: the rules about what may
+    differ, the redaction rules, for what is printed of a miss, and the key of its placeholders if
+    they are hashes. Raises ProjectFileError.
+    """
+    options = options.with_rules(rules_beside(cassette, no_rules=no_rules))
+    redactions = [take.header.redaction for take in cassette.takes]
+    own = any(isinstance(one, dict) and "own" in one for one in redactions)
+    file = _project_file(cassette)
+    if not own and (file is None or REDACTION_TABLE not in file.tables):
+        return options
+
+    from mcpmock.options.redacting import RedactionOptions
+    from mcpmock.redaction.redaction_rules import HASH_KEY_VARIABLE, NO_OWN_RULES, is_hashed
+
+    from .redaction_rules import redaction_rules_of
+
+    key = os.environ.get(HASH_KEY_VARIABLE)
+    hashed = key is not None and any(map(is_hashed, redactions))
+    place = Path(cassette.name)
+    numbered = RedactionOptions(redact_as="number")  # what is printed needs no hashes
+    rules = redaction_rules_of(numbered, place if place.exists() else None, cassette)
+    return attrs.evolve(
+        options,
+        redaction=rules,
+        hash_of=NO_OWN_RULES.with_hashes(key).number_for if hashed else None,
+    )
+
+
+def _project_file(cassette: Cassette) -> ProjectFile | None:
+    place = Path(cassette.name)
+    if not place.exists():
+        return None
+    return find_project_file(place if place.is_dir() else place.parent)
 
 
 def rules_beside(*cassettes: Cassette, no_rules: bool = False) -> MatchRules | None:
@@ -23,11 +69,8 @@ def rules_beside(*cassettes: Cassette, no_rules: bool = False) -> MatchRules | N
     """
     if no_rules:
         return None
-    place = Path(cassettes[0].name) if cassettes else Path("-")
-    file = None
-    if place.exists():
-        file = find_project_file(place if place.is_dir() else place.parent)
-    table = None if file is None else file.tables.get(TABLE)
+    file = _project_file(cassettes[0]) if cassettes else None
+    table = None if file is None else file.tables.get(MATCH_TABLE)
     takes = (take for cassette in cassettes for take in cassette.takes)
     headers = [take.header.match for take in takes if take.header.match is not None]
     if table is None and not headers:
@@ -39,7 +82,7 @@ def rules_beside(*cassettes: Cassette, no_rules: bool = False) -> MatchRules | N
     if file is not None and table is not None:
         rules, mistakes = read_rules(table)
         if mistakes:
-            raise ProjectFileError(file.path, [f"{TABLE}{mistake}" for mistake in mistakes])
+            raise ProjectFileError(file.path, [f"{MATCH_TABLE}{mistake}" for mistake in mistakes])
     for header in headers:
         rules += read_rules(header)[0]
     return rules

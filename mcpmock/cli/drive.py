@@ -12,11 +12,19 @@ from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.driving import DriveOptions, LoadOptions
 from mcpmock.options.faults import FaultOptions
 from mcpmock.options.listening import ServerOptions, ValueOptions
+from mcpmock.options.redacting import RedactionOptions
 
 from .option_table import COMMAND, TableCommand, options
 from .options_load import limits_of, pace_of
 from .output import CASSETTE, say, say_notices
-from .run_setup import check_server, faults_of, run_to_end, server_of, values_of
+from .run_setup import (
+    check_server,
+    faults_of,
+    redaction_of,
+    run_to_end,
+    server_of,
+    values_of,
+)
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette
@@ -34,6 +42,7 @@ if TYPE_CHECKING:
     driving=DriveOptions,
     loading=LoadOptions,
     secrets=ValueOptions,
+    redaction=RedactionOptions,
     faults=FaultOptions,
     server=ServerOptions,
 )
@@ -42,6 +51,7 @@ def drive(
     driving: DriveOptions,
     loading: LoadOptions,
     secrets: ValueOptions,
+    redaction: RedactionOptions,
     faults: FaultOptions,
     server: ServerOptions,
     console: ConsoleOptions,
@@ -75,7 +85,12 @@ def drive(
     from mcpmock.sessions.take import Recording
 
     output = driving.output
-    recording = None if output is None else Recording.to(output, values=values)
+    if redaction.given and output is None:
+        raise click.UsageError("rules for redaction need --output")
+    recording = None
+    if output is not None:
+        rules = redaction_of(redaction, output, cassette)
+        recording = Recording.to(output, values=values, rules=rules)
     front = drive_front(cassette, pauses, kind=back.kind, values=values)
     setup = Setup(front=front, back=back, faults=run, recording=recording, say=say)
     if not loading.given:

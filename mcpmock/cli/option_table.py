@@ -90,11 +90,11 @@ class TableCommand(click.Command):
         return find_project_file(path if path.is_dir() else path.parent)
 
     def _defaults(self, file: ProjectFile) -> dict[str, Any]:
-        from mcpmock.batch.match_rules import TABLE
+        from mcpmock.options.project_file import MATCH_TABLE
 
         from .commands import COMMANDS
 
-        file.check_tables([*COMMANDS, TABLE])
+        file.check_tables([*COMMANDS, MATCH_TABLE])
         settable = {
             param.row.word: param
             for param in self.params

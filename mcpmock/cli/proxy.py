@@ -15,14 +15,15 @@ from mcpmock.options.faults import FaultOptions
 from mcpmock.options.listening import ListenOptions, ServerOptions
 from mcpmock.options.matching import MatchOptions
 from mcpmock.options.recording import ProxyOptions
+from mcpmock.options.redacting import RedactionOptions
 from mcpmock.options.replay import ReplayCommandOptions
 
 from .option_table import COMMAND, TableCommand, options
 from .replay import play
-from .run_setup import faults_of, front_of, run_to_end, server_of
+from .run_setup import faults_of, front_of, redaction_of, run_to_end, server_of
 
 if TYPE_CHECKING:
-    from mcpmock.faults.receipts import FaultRun
+    from mcpmock.redaction.redaction_rules import RedactionRules
     from mcpmock.sessions.run import Setup
     from mcpmock.sessions.servers import Server
     from mcpmock.sessions.take import Recording
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     faults=FaultOptions,
     listening=ListenOptions,
     matching=MatchOptions,
+    redaction=RedactionOptions,
 )
 def proxy(
     proxying: ProxyOptions,
@@ -43,6 +45,7 @@ def proxy(
     faults: FaultOptions,
     listening: ListenOptions,
     matching: MatchOptions,
+    redaction: RedactionOptions,
     console: ConsoleOptions,
 ) -> int:
     """Connect a client to a server that uses another transport.
@@ -58,16 +61,28 @@ def proxy(
         raise click.UsageError("--cassette and --record are mutually exclusive")
     if file is None and matching != MatchOptions():
         raise click.UsageError("rules about what may differ need --cassette")
+    if redaction.given and file is None and output is None:
+        raise click.UsageError("rules for redaction need --record or --cassette")
+    rules = redaction_of(redaction, output or file)
     back = server_of(server)
     played = ReplayCommandOptions(**attrs.asdict(matching))
-    recording = None if output is None else _added(output, back)
+    recording = None if output is None else _added(output, back, rules)
     if file is not None:
         if file.exists() and mode in (None, "none", "once"):
             return play([file], played, listening, console, faults=faults_of(faults))
         if file.exists() and mode == "new_episodes":
             played = attrs.evolve(played, on_miss="live")
-            return _extend(file, played, listening, console, faults_of(faults), back)
-        recording = _recording(file, mode)
+            recording = _recording(file, mode, rules)
+            return play(
+                [file],
+                played,
+                listening,
+                console,
+                recording=recording,
+                faults=faults_of(faults),
+                server=back,
+            )
+        recording = _recording(file, mode, rules)
 
     from mcpmock.sessions.run import Setup
 
@@ -77,7 +92,7 @@ def proxy(
     return _pass_on(setup, server, console)
 
 
-def _added(output: str, server: Server) -> Recording:
+def _added(output: str, server: Server, rules: RedactionRules) -> Recording:
     """Record every session, behind what is there. A server may repeat a secret of a header."""
     from mcpmock.redaction.placeholders import PLACEHOLDER
     from mcpmock.redaction.secret_names import kind_of_name
@@ -89,39 +104,17 @@ def _added(output: str, server: Server) -> Recording:
         for i, (name, value) in enumerate(server.headers if isinstance(server, Url) else ())
         if (kind := kind_of_name(name)) is not None
     }
-    return Recording.to(output, values=secrets)
+    return Recording.to(output, values=secrets, rules=rules)
 
 
-def _recording(file: Path, mode: str | None) -> Recording:
+def _recording(file: Path, mode: str | None, rules: RedactionRules) -> Recording:
     """Record every session; an existing file is kept until the clean end. Raises CassetteError."""
     from mcpmock.errors import CassetteError
     from mcpmock.sessions.take import Recording
 
     if mode in (None, "none"):
         raise CassetteError(file, "no such file or folder", hint="to record it, use --mode once")
-    return Recording(output=file, overwrite=mode in ("all", "rewrite"))
-
-
-def _extend(
-    file: Path,
-    played: ReplayCommandOptions,
-    listening: ListenOptions,
-    console: ConsoleOptions,
-    faults: FaultRun | None,
-    server: Server,
-) -> int:
-    """Replay, and record each session that needed the server as one more take."""
-    from mcpmock.sessions.take import Recording
-
-    return play(
-        [file],
-        played,
-        listening,
-        console,
-        recording=Recording(output=file),
-        faults=faults,
-        server=server,
-    )
+    return Recording(output=file, overwrite=mode in ("all", "rewrite"), rules=rules)
 
 
 def _pass_on(setup: Setup, options: ServerOptions, console: ConsoleOptions) -> int:

@@ -13,10 +13,11 @@ from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.faults import FaultOptions
 from mcpmock.options.listening import ListenOptions
 from mcpmock.options.recording import RecordOptions
+from mcpmock.options.redacting import RedactionOptions
 
 from .option_table import COMMAND, TableCommand, options
 from .output import say
-from .run_setup import command_of, faults_of, front_of, run_to_end, url_of
+from .run_setup import command_of, faults_of, front_of, redaction_of, run_to_end, url_of
 
 if TYPE_CHECKING:
     from mcpmock.sessions.run import Front
@@ -32,9 +33,18 @@ _UNREDACTED = "--no-redact: the cassette will contain secrets in plain text"
     context_settings={"allow_interspersed_args": False},
 )
 @COMMAND
-@options(record=RecordOptions, faults=FaultOptions, listening=ListenOptions)
+@options(
+    record=RecordOptions,
+    redaction=RedactionOptions,
+    faults=FaultOptions,
+    listening=ListenOptions,
+)
 def record(
-    record: RecordOptions, faults: FaultOptions, listening: ListenOptions, console: ConsoleOptions
+    record: RecordOptions,
+    redaction: RedactionOptions,
+    faults: FaultOptions,
+    listening: ListenOptions,
+    console: ConsoleOptions,
 ) -> int:
     """Record the traffic between a client and the server COMMAND or --url.
 
@@ -44,6 +54,8 @@ def record(
     FILE exists, the recording is added to it as one more take.
     """
     _check(record, listening)
+    if record.no_redact and redaction.given:
+        raise click.UsageError("--no-redact and rules for redaction are mutually exclusive")
     run = faults_of(faults)
     server: Server
     if record.url is None:
@@ -60,6 +72,7 @@ def record(
         new=record.new,
         strict=record.strict,
         redact=not record.no_redact,
+        rules=redaction_of(redaction, None if record.no_redact else record.output),
     )
     default = None if record.url is None else "127.0.0.1:0"
     front, tell = front_of(listening, json=console.json, default=default)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.redacting import RedactionOptions
 from mcpmock.options.rewriting import RedactOptions
 from mcpmock.printable import many
 
@@ -17,23 +18,27 @@ from .output import CASSETTE, report
 
 @click.command(short_help="Replace the secrets in a cassette.")
 @click.argument("file", metavar="FILE", type=CASSETTE)
-@options(target=RedactOptions)
-def redact(file: Path, target: RedactOptions, console: ConsoleOptions) -> int:
+@options(target=RedactOptions, redaction=RedactionOptions)
+def redact(
+    file: Path, target: RedactOptions, redaction: RedactionOptions, console: ConsoleOptions
+) -> int:
     """Replace the secrets in a cassette by placeholders, as a recording does.
 
     For recordings made with --no-redact, by older versions or by hand. What is replaced is what
-    `mcpmock scan` finds; every other byte stays. FILE is replaced as a whole or not at all.
+    `mcpmock scan` finds with the same rules; every other byte stays. FILE is replaced as a whole
+    or not at all.
     """
+    from mcpmock.batch.redaction_rules import redaction_rules_of
     from mcpmock.cassette.file import join_siblings, load, read_bytes, rewrite
     from mcpmock.redaction.cassettes import redact_cassette
 
-    output = target.output
+    output, rules = target.output, redaction_rules_of(redaction, file)
     if output is not None:
         refuse_existing(output)
     join_siblings(file)
     load(file)  # refuses a damaged cassette
     data = read_bytes(file)
-    done = redact_cassette(data)
+    done = redact_cassette(data, rules)
     if output is not None:
         rewrite(output, done.data)
     elif done.data != data:

@@ -14,11 +14,19 @@ from mcpmock.errors import McpMockError
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.faults import FaultOptions
 from mcpmock.options.listening import ListenOptions, ServerOptions
+from mcpmock.options.redacting import RedactionOptions
 from mcpmock.options.replay import ReplayCommandOptions
 
 from .option_table import COMMAND, TableCommand, options
 from .output import CASSETTE, emit, say, say_notices
-from .run_setup import faults_of, front_of, run_to_end, server_of, spare_collections
+from .run_setup import (
+    faults_of,
+    front_of,
+    redaction_of,
+    run_to_end,
+    server_of,
+    spare_collections,
+)
 
 if TYPE_CHECKING:
     from mcpmock.authorization.options import AuthorizationOptions
@@ -79,7 +87,9 @@ def replay(
     if replaying.record is not None:
         from mcpmock.sessions.take import Recording  # the recorder, which a replay does not need
 
-        recording = Recording.to(replaying.record)
+        recording = Recording.to(
+            replaying.record, rules=redaction_of(RedactionOptions(), replaying.record)
+        )
     return play(
         [file, *more],
         replaying,
@@ -106,7 +116,7 @@ def play(
     """
     import gc
 
-    from mcpmock.batch.match_rules import rules_beside
+    from mcpmock.batch.match_rules import with_rules_beside
     from mcpmock.cassette.file import load_together
     from mcpmock.sessions.replay import Replay, scheduled
     from mcpmock.sessions.run import Setup
@@ -121,7 +131,7 @@ def play(
     cassette = load_together(files)
     spare_collections()
     gc.enable()
-    playing = playing.with_rules(rules_beside(cassette, no_rules=replaying.no_rules))
+    playing = with_rules_beside(playing, cassette, no_rules=replaying.no_rules)
     if not console.quiet:
         say_notices(cassette, of_lines=False, say=tell)
     reporter = _Reporter(Path(cassette.name), console)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +10,7 @@ import click
 
 from mcpmock.errors import CassetteError
 from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.redacting import RedactionOptions
 from mcpmock.options.viewing import ReportOptions
 from mcpmock.printable import many
 
@@ -26,9 +28,13 @@ _PROGRESS_MIN_EVENTS = 10_000
 @click.command(short_help="Write a cassette, or two compared, as an HTML page.")
 @click.argument("file", type=CASSETTE)
 @click.argument("other", required=False, type=CASSETTE)
-@options(reporting=ReportOptions)
+@options(reporting=ReportOptions, redaction=RedactionOptions)
 def report(
-    file: Path, other: Path | None, reporting: ReportOptions, console: ConsoleOptions
+    file: Path,
+    other: Path | None,
+    reporting: ReportOptions,
+    redaction: RedactionOptions,
+    console: ConsoleOptions,
 ) -> int:
     """Write a cassette as one HTML file that any browser opens, without a network.
 
@@ -41,14 +47,15 @@ def report(
     from mcpmock.cassette.file import load, rewrite
     from mcpmock.view.report import report_page
 
-    read = _load_redacted if reporting.redact else load
+    redacts = reporting.redact or redaction.given
+    read = partial(_load_redacted, redaction=redaction) if redacts else load
 
     stem = file.name.removesuffix(".gz").removesuffix(".jsonl")
     path = reporting.output or file.with_name(f"{stem}.html")
     _refuse_foreign(path, force=reporting.force)
     exploration = _read_exploration(file)
     if exploration is not None:
-        if other is not None or reporting.redact:
+        if other is not None or redacts:
             raise click.UsageError(f"{file} is an exploration: OTHER and --redact need a cassette")
         page = _explore_page(file, exploration)
         size, described = {}, ""
@@ -94,15 +101,17 @@ def _explore_page(path: Path, data: bytes) -> bytes:
         raise CassetteError(path, reason) from error
 
 
-def _load_redacted(path: Path) -> Cassette:
+def _load_redacted(path: Path, redaction: RedactionOptions) -> Cassette:
     """Return the cassette with its siblings, without their secrets. The files stay as they are."""
+    from mcpmock.batch.redaction_rules import redaction_rules_of
     from mcpmock.cassette.file import find_siblings, load, read_bytes, sorted_by_start
     from mcpmock.cassette.parser import read
     from mcpmock.redaction.cassettes import redact_cassette
 
+    rules = redaction_rules_of(redaction, path)
     load(path)  # refuses a damaged cassette
     data = b"".join(read_bytes(one) for one in (path, *find_siblings(path)))
-    return sorted_by_start(read(str(path), redact_cassette(data).data))
+    return sorted_by_start(read(str(path), redact_cassette(data, rules).data))
 
 
 def _refuse_foreign(path: Path, *, force: bool) -> None:

@@ -14,12 +14,14 @@ import click
 
 from mcpmock.errors import CannotStart
 from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.redacting import RedactionOptions
 from mcpmock.options.wrapping import RunOptions
 from mcpmock.printable import mcpmock_command
 
 from .option_table import options
 from .options_wrap import own_words
 from .output import emit, encodable, say
+from .run_setup import redaction_of
 
 if TYPE_CHECKING:
     from mcpmock.client_config.launch import Launch
@@ -30,8 +32,13 @@ if TYPE_CHECKING:
     context_settings={"allow_interspersed_args": False},
 )
 @click.argument("client", nargs=-1, required=True, type=click.UNPROCESSED)
-@options(recording=RunOptions)
-def run(client: tuple[str, ...], recording: RunOptions, console: ConsoleOptions) -> int:
+@options(recording=RunOptions, redaction=RedactionOptions)
+def run(
+    client: tuple[str, ...],
+    recording: RunOptions,
+    redaction: RedactionOptions,
+    console: ConsoleOptions,
+) -> int:
     """Start CLIENT with each of its stdio servers recorded, and edit no configuration.
 
     For clients that take servers as options: claude, codex, opencode. Give all options of mcpmock
@@ -40,6 +47,7 @@ def run(client: tuple[str, ...], recording: RunOptions, console: ConsoleOptions)
     from mcpmock.client_config.files import approved_servers, find_servers, machine_here
     from mcpmock.client_config.launch import plan_launch
 
+    redaction_of(redaction, recording.output)  # a bad rule starts no client
     machine = machine_here()
     found = find_servers(machine)
     for error in found.errors:
@@ -53,6 +61,7 @@ def run(client: tuple[str, ...], recording: RunOptions, console: ConsoleOptions)
             output=recording.output and recording.output.resolve(),
             temporary=Path(folder),
             approved=approved_servers(machine),
+            redaction=redaction.words,
         )
         for name, why in launch.left.items():
             say(f"{name} is not recorded: {why}")

@@ -9,6 +9,7 @@ import os
 import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import attrs
@@ -20,12 +21,15 @@ from .output import Announcer, emit, say
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from mcpmock.cassette.model import Cassette
     from mcpmock.faults.receipts import FaultRun
     from mcpmock.logins.credentials import OAuthCredentials
     from mcpmock.options.console import ConsoleOptions
     from mcpmock.options.faults import FaultOptions
     from mcpmock.options.listening import ListenOptions, ServerOptions, ValueOptions
+    from mcpmock.options.redacting import RedactionOptions
     from mcpmock.protocol.transport_facts import Headers
+    from mcpmock.redaction.redaction_rules import RedactionRules
     from mcpmock.sessions.http_front import HttpFront
     from mcpmock.sessions.run import Front, Setup
     from mcpmock.sessions.servers import Command, Server
@@ -182,6 +186,17 @@ def report_faults(run: FaultRun | None, console: ConsoleOptions) -> int:
 
 _FIELD = re.compile(r"([-!#$%&'*+.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)")
 _FRAMING = {"connection", "content-length", "transfer-encoding"}
+
+
+def redaction_of(
+    options: RedactionOptions, output: Path | str | None, *cassettes: Cassette
+) -> RedactionRules:
+    """Return the redaction rules of a recording to this file or folder, with those of the cassettes
+    that are played. Raises RedactionRuleError, ProjectFileError.
+    """
+    from mcpmock.batch.redaction_rules import redaction_rules_of
+
+    return redaction_rules_of(options, None if output is None else Path(output), *cassettes)
 
 
 def values_of(options: ValueOptions) -> dict[str, str]:

@@ -11,6 +11,7 @@ import click
 
 from mcpmock.options.comparing import SharingOptions
 from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.redacting import RedactionOptions
 from mcpmock.printable import many, mcpmock_command, printable
 
 from .option_table import TableCommand, options
@@ -27,24 +28,36 @@ _SHOWN = 20
 
 @click.command(cls=TableCommand, short_help="Find the secrets that are left in cassettes.")
 @MANY_FILES
-@options(sharing=SharingOptions)
-def scan(files: tuple[str, ...], sharing: SharingOptions, console: ConsoleOptions) -> int:
+@options(redaction=RedactionOptions, sharing=SharingOptions)
+def scan(
+    files: tuple[str, ...],
+    redaction: RedactionOptions,
+    sharing: SharingOptions,
+    console: ConsoleOptions,
+) -> int:
     """Find secrets in cassettes: where they stand and of which kind, never the values.
 
     Looks for values under names such as `password`, for the formats of tokens and keys, and for
     every value that is one of these anywhere in the file; in JSON inside strings, base64 and
-    percent encoding too. Exit status: 0 if there are none, 1 if there are any, 3 if a file cannot
-    be read. `mcpmock redact` replaces them.
+    percent encoding too; and for what the given rules find. Exit status: 0 if there are none, 1 if
+    there are any, 3 if a file cannot be read. `mcpmock redact` replaces them.
     """
     from mcpmock.batch.check import scan_source
+    from mcpmock.batch.redaction_rules import redaction_rules_of
 
+    redaction_rules_of(redaction)  # a bad rule is the fault of no file
+    work = partial(scan_source, redaction=redaction)
     named = list_files(files, sharing.scheduler, quiet=console.quiet)
-    with work_on_each(scan_source, named, sharing, quiet=console.quiet) as results:
-        return print_each(results, partial(_report, verbose=console.verbose), console)
+    with work_on_each(work, named, sharing, quiet=console.quiet) as results:
+        return print_each(
+            results, partial(_report, options=redaction.words, verbose=console.verbose), console
+        )
 
 
-def _report(path: Path | str, found: list[SecretFound], *, verbose: bool) -> Report:
-    command = mcpmock_command("redact", str(path))
+def _report(
+    path: Path | str, found: list[SecretFound], *, options: list[str], verbose: bool
+) -> Report:
+    command = mcpmock_command("redact", *options, str(path))
     return Report(
         status=int(bool(found)),
         lines=_lines(printable(str(path)), found, verbose=verbose),

@@ -124,13 +124,21 @@ def recording_path(config: ConfigFile, name: str, machine: Machine, folder: Path
 
 
 def plan_wrap(
-    found: FoundServer, program: Sequence[str], output: str, *, can_log_in: bool = True
+    found: FoundServer,
+    program: Sequence[str],
+    output: str,
+    *,
+    can_log_in: bool = True,
+    redaction: Sequence[str] = (),
 ) -> ServerEdit:
     """Return what wrapping changes. A remote server without credentials gets the login of `mcpmock
-    login`. Raises CannotRecord, ConfigError, and MissingExtra if nobody can log in (`can_log_in`).
+    login`; `redaction` are options of the recorder. Raises CannotRecord, ConfigError, and
+    MissingExtra if nobody can log in (`can_log_in`).
     """
     config, entry = found.config, found.entry
-    plan = partial(plan_wrap, program=program, output=output, can_log_in=can_log_in)
+    plan = partial(
+        plan_wrap, program=program, output=output, can_log_in=can_log_in, redaction=redaction
+    )
     if entry.transport == "other":
         raise CannotRecord(f"{entry.name} in {config.path} has no command that can be recorded")
     try:
@@ -140,7 +148,9 @@ def plan_wrap(
             f"{config.path}: a name or path is not valid UTF-8 and cannot be written into the file"
         ) from error
     if entry.transport == "stdio":
-        change = wrap(found.document, config.keys, entry.name, record_words(program, output))
+        change = wrap(
+            found.document, config.keys, entry.name, record_words(program, output, redaction)
+        )
     else:
         login = needs_login(entry)
         if login and not can_log_in:
@@ -149,7 +159,14 @@ def plan_wrap(
             login = False
         plain = next((BY_ID[client].plain_url for client in config.clients), None)
         change = wrap_remote(
-            found.document, config.keys, entry.name, program, output, login=login, plain_url=plain
+            found.document,
+            config.keys,
+            entry.name,
+            program,
+            output,
+            login=login,
+            plain_url=plain,
+            redaction=redaction,
         )
     texts = (found.document.text, change.document.text)
     stored = msgspec.structs.replace(

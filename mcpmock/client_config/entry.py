@@ -99,11 +99,11 @@ def find_recorder(words: Sequence[str]) -> RecordCommand | None:
     return RecordCommand(output, end + 1 if words[end + 1 :] else None, remote)
 
 
-def record_words(program: Sequence[str], output: str) -> list[str]:
+def record_words(program: Sequence[str], output: str, redaction: Sequence[str] = ()) -> list[str]:
     """Return what to put before a command so that it is recorded. Options, not variables: the SDKs
     pass few variables to the servers that they start.
     """
-    return [*program, _RECORD, *_FLAGS, "-o", output, "--"]
+    return [*program, _RECORD, *_FLAGS, *redaction, "-o", output, "--"]
 
 
 def _words_of_mcpmock(words: Sequence[str]) -> int:

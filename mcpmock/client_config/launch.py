@@ -83,9 +83,11 @@ def plan_launch(
     output: Path | None,
     temporary: Path,
     approved: Callable[[str], bool],
+    redaction: Sequence[str] = (),
 ) -> Launch:
     """Return how to start a client with its servers recorded. `approved` tells of a server of the
-    project whether the user lets this client start it. Raises CannotLaunch, ConfigError.
+    project whether the user lets this client start it; `redaction` are options of the recorder.
+    Raises CannotLaunch, ConfigError.
     """
     launcher = _LAUNCHERS.get(PurePath(words[0]).name)
     if launcher is None:
@@ -103,7 +105,8 @@ def plan_launch(
         edits.pop(name, None)
         if _is_recorded(launcher, found.entry):
             user = attrs.evolve(config, scope=USER)  # nothing is committed
-            edits[name] = plan_wrap(found, program, recording_path(user, name, machine, output))
+            path = recording_path(user, name, machine, output)
+            edits[name] = plan_wrap(found, program, path, redaction=redaction)
     left = {name: why for name, why in left.items() if name not in edits}
     if not edits:
         reasons = [f"{name}: {why}" for name, why in left.items()]

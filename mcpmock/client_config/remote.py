@@ -110,6 +110,7 @@ def wrap_remote(
     *,
     login: bool,
     plain_url: str | None = None,
+    redaction: Sequence[str] = (),
 ) -> WrapChange:
     """Return the document with a recorder in the place of a remote server, which sends the login of
     `mcpmock login` if `login`. `plain_url` is the transport that a `url` without a type stands for,
@@ -118,7 +119,8 @@ def wrap_remote(
     path = (*keys, name)
     document.refuse_duplicates(path)
     entry = ServerEntry(name, document.at(path))
-    stdio = _stdio_entry(document, entry, program, output, plain_url, login=login)
+    recorder = [*program, PROXY, "-q", *redaction, "--record", output]
+    stdio = _stdio_entry(document, entry, recorder, plain_url, login=login)
     splices = list(_splices(document, path, entry, stdio))
     new = parse_config(document.file, splice(document.text, splices))
     text = new.text
@@ -157,8 +159,7 @@ def unwrap_remote(
 def _stdio_entry(
     document: Document,
     entry: ServerEntry,
-    program: Sequence[str],
-    output: str,
+    recorder: Sequence[str],
     plain: str | None,
     *,
     login: bool,
@@ -203,7 +204,7 @@ def _stdio_entry(
     elif entry.url_name == "url" and kind is None:
         transport = plain
     secret = _is_secret(entry.url)
-    words = [*program, PROXY, "-q", "--record", output]
+    words = [*recorder]
     words += ["--url-env", URL_VARIABLE] if secret else ["--url", entry.url]
     words += ["--url-transport", transport] if transport else []
     words += ["--oauth"] if login else []

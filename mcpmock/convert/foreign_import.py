@@ -19,7 +19,7 @@ from mcpmock.cassette.model import FORMAT, Event, Footer, Gap, Header, event_lin
 from mcpmock.protocol.http_reply import flatten
 from mcpmock.protocol.messages import C2S, Frame
 from mcpmock.protocol.raw_json import UNREADABLE, Span, splice, walk
-from mcpmock.redaction.redactor import PLACEHOLDER, RULES, Redactor
+from mcpmock.redaction.redactor import PLACEHOLDER, Redactor, redaction_of
 from mcpmock.version import VERSION
 
 from .foreign import ForeignEvent, ForeignRun
@@ -88,7 +88,7 @@ def _header(run: ForeignRun, redactor: Redactor | None) -> Header:
         tool=f"mcpmock {VERSION}",
         transport="stdio",
         target=_redact_target(run.target, redactor),
-        redaction={"rules": RULES} if redactor else "off",
+        redaction=redaction_of(redactor.rules) if redactor else "off",
         converted={"from": run.tool, "lacks": run.lacks},
     )
 

@@ -57,7 +57,7 @@ class MatchRule:
             raise ValueError(f"{text!r} is not of the form [METHOD [NAME]] $.JSON.PATH")
         method, name = [*words, "*", "*"][:2] if words else ("*", "*")
         end = _end_of_path(rest)
-        query = compile_path(_in_message(dollar + rest[:end].rstrip(), method))
+        query = compile_path(path_in_message(dollar + rest[:end].rstrip(), method))
         kind = Kind.parse(rest[end + 1 :]) if end < len(rest) else None
         return cls(text, method, name, query, kind)
 
@@ -210,7 +210,7 @@ def _is_short(steps: Sequence[str | int]) -> bool:
     return first.startswith(".") and first[1:] not in _MEMBERS
 
 
-def _in_message(path: str, method: str) -> str:
+def path_in_message(path: str, method: str = "*") -> str:
     """Return a path that begins at the message."""
     first = _FIRST_NAME.match(path)
     if first is None or first[1] in _MEMBERS or method == _OUTPUT:

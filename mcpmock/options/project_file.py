@@ -16,6 +16,8 @@ from mcpmock.errors import McpMockError
 
 FILE_NAME, PYTHON_FILE_NAME = "mcpmock.toml", "pyproject.toml"
 _MARK = b"tool.mcpmock"
+MATCH_TABLE, REDACTION_TABLE = "match", "redact"
+"""The tables of rules: about what may differ, and about what is secret."""
 Check = Callable[[Any], None]
 """Raises ValueError or McpMockError for a value that an option does not take."""
 

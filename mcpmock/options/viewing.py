@@ -17,7 +17,9 @@ class ReportOptions:
         flags=("-o", "--output"),
         metavar="OUT",
     )
-    redact: bool = option(False, "Replace the secrets of a recording that has some.")
+    redact: bool = option(
+        False, "Replace the secrets of a recording that has some; rules for redaction do it too."
+    )
     force: bool = option(False, "Replace OUT even if it is no page of mcpmock.")
 
 

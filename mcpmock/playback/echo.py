@@ -9,7 +9,7 @@ recorded text. Used by `session_selection`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import attrs
 import msgspec
@@ -19,21 +19,21 @@ from mcpmock.cassette.model import Cassette, Event, Take
 from mcpmock.matching.kinds import Kind
 from mcpmock.matching.match_rule import MatchRules, select
 from mcpmock.matching.paths import Place
+from mcpmock.protocol.contents import is_content
 from mcpmock.protocol.messages import Request, decode, encode, parse_items
 from mcpmock.protocol.raw_json import Span, elements, splice, walk
-from mcpmock.redaction.placeholders import PLACEHOLDER, highest_number, holds_placeholder
+from mcpmock.redaction.placeholders import (
+    HASH_DIGITS,
+    PLACEHOLDER,
+    highest_number,
+    holds_placeholder,
+)
 
 from .header_profile import is_mirror
 from .loosened import FIXED_NAMES, named
 
 _LEAST_IN_TEXT = 8
 """How long a text is that is found inside of others too."""
-_PROTOCOL_NAMES = {
-    *("type", "role", "level", "mimeType", "protocolVersion", "progressToken"),
-    *("requestId", "cursor", "nextCursor", "action", "stopReason", "status"),
-}
-"""Members whose values the protocol gives a meaning."""
-_DEFINITIONS = {"tools", "prompts", "resourceTemplates", "requestedSchema", "inputSchema"}
 _WORD = re.compile(r"\w+")
 
 
@@ -44,17 +44,24 @@ class Variables:
     recorded: dict[str, str] = attrs.field(factory=dict)
     kinds: dict[str, Kind] = attrs.field(factory=dict)
     """What a live value must be, where the rule says so."""
+    hash_of: Callable[[bytes], int] | None = None
+    """Gives the number of a secret, in a cassette whose placeholders are hashes."""
 
     def allow(self, bindings: Iterable[tuple[str, str]]) -> bool:
         """Return whether each of these values is the recorded one, or of its kind."""
-        return all(
-            value == self.recorded[hole] or self.kinds[hole].both(self.recorded[hole], value)
-            for hole, value in bindings
-            if hole in self.kinds
-        )
+        return all(self._allows(hole, value) for hole, value in bindings)
+
+    def _allows(self, hole: str, value: str) -> bool:
+        if hole in self.kinds:
+            recorded = self.recorded[hole]
+            return value == recorded or self.kinds[hole].both(recorded, value)
+        number = hole.rpartition(":")[2]
+        if self.hash_of is None or hole in self.recorded or len(number) != HASH_DIGITS:
+            return True
+        return int(number) == self.hash_of(value.encode("utf-8", "surrogatepass"))
 
     def __bool__(self) -> bool:
-        return bool(self.recorded)
+        return bool(self.recorded) or self.hash_of is not None
 
 
 def with_variables(cassette: Cassette, rules: MatchRules) -> tuple[Cassette, Variables]:
@@ -147,7 +154,7 @@ class _TakeTexts:
             return splice(raw, [(span, self._message(raw[slice(*span)])) for span in spans])
         replaced: list[tuple[Span, bytes]] = []
         for path, span in walk(raw):
-            if raw[span.start : span.start + 1] != b'"' or not _is_content(path):
+            if raw[span.start : span.start + 1] != b'"' or not is_content(path):
                 continue
             text = decode(raw[slice(*span)])
             new = self._text(text) if isinstance(text, str) else text
@@ -187,12 +194,3 @@ def _texts(document: object, place: Place) -> Iterator[tuple[Place, str]]:
             waiting += (((*at, name), inner) for name, inner in one.items())
         elif isinstance(one, list):
             waiting += (((*at, n), inner) for n, inner in enumerate(one))
-
-
-def _is_content(path: list[str | int]) -> bool:
-    """Return whether a value is what somebody wrote, not a word of the protocol."""
-    if path[:2] == ["params", "arguments"]:
-        return True
-    if len(path) < 2 or path[:2] == ["params", "name"] or _DEFINITIONS.intersection(path[1:3]):
-        return False
-    return path[-1] not in _PROTOCOL_NAMES

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
@@ -19,6 +19,9 @@ from mcpmock.protocol.methods import NAMES
 
 from .request_assembly import ClientMessage
 from .variables import Bindings, Mismatch
+
+if TYPE_CHECKING:
+    from mcpmock.redaction.redaction_rules import RedactionRules
 
 ELSEWHERE = "in another recorded session"
 USED_UP = "already used"
@@ -100,7 +103,12 @@ def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
     return Frame(S2C, b"[%b]" % b",".join(errors) if batch else errors[0])
 
 
-def hide_secrets(near: Sequence[NearMiss], live: ClientMessage, known: Bindings) -> list[NearMiss]:
+def hide_secrets(
+    near: Sequence[NearMiss],
+    live: ClientMessage,
+    known: Bindings,
+    rules: RedactionRules | None = None,
+) -> list[NearMiss]:
     """Return near misses without the secrets of the live client, as a recording would have them:
     what a miss says reaches terminals, logs and reports. `known` are the values of placeholders.
     """
@@ -108,7 +116,7 @@ def hide_secrets(near: Sequence[NearMiss], live: ClientMessage, known: Bindings)
         return [*near]
     from mcpmock.redaction.redactor import Redactor  # a replay without misses does not pay for it
 
-    redactor = Redactor()
+    redactor = Redactor() if rules is None else Redactor(rules)
     redactor.learn_bindings(known)
     redactor.json(live.frame.raw)
     if live.head is not None:

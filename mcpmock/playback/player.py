@@ -496,7 +496,7 @@ class Player(Stage):
 
         n = found.number(found.match)
         near = next(one for one in found.candidate.matcher.near(subject, 1 << 30) if one.n == n)
-        (near,) = hide_secrets([near], live, self.bindings)
+        (near,) = self._hide_secrets([near], live)
         name = named(subject.method, subject.params)
         allow = shell_command(
             [word for option, rule in near.rules for word in (f"--{option}", rule)]
@@ -517,7 +517,7 @@ class Player(Stage):
         if self.selection.options.notes:
             allowed = found.match.allowed
             places = tuple(Mismatch(one.path, one.recorded, one.live, one.place) for one in allowed)
-            (near,) = hide_secrets([NearMiss(n, "", places)], live, self.bindings)
+            (near,) = self._hide_secrets([NearMiss(n, "", places)], live)
             self.report(PlayerNote(method, f"event {n} answers it by a rule{describe(near)}"))
         if (method, name) in self._said:
             return
@@ -552,13 +552,16 @@ class Player(Stage):
                 error = miss_error(live.ids, miss, isinstance(live.content, Batch))
                 self._own_answers += exchange(live.exchange, message=error)
 
+    def _hide_secrets(self, near: Sequence[NearMiss], live: ClientMessage) -> list[NearMiss]:
+        return hide_secrets(near, live, self.bindings, self.selection.options.redaction)
+
     def _miss(self, live: ClientMessage, subject: MatchSubject) -> Miss:
         self.missed += 1
         candidates = self._candidates.all
         near = [near for candidate in candidates for near in candidate.matcher.near(subject)]
         near += [*self.selection.near_elsewhere(subject, candidates), *self.fallback.near(subject)]
         near.sort(key=lambda near: (near.distance, near.why == ELSEWHERE, near.n))
-        near = hide_secrets(near[:3], live, self.bindings)
+        near = self._hide_secrets(near[:3], live)
         miss = Miss(subject.method, tuple(near), self._revisions)
         self.report(miss)
         if self.selection.options.on_miss == "close":

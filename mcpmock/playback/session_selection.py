@@ -41,6 +41,7 @@ from .timing import Pace, Timing
 
 if TYPE_CHECKING:
     from mcpmock.matching.match_rule import MatchRules
+    from mcpmock.redaction.redaction_rules import RedactionRules
 
     from .echo import Variables
 
@@ -63,6 +64,10 @@ class PlayerOptions:
     """Whether each match by a rule is reported: half a millisecond, to hide secrets in it."""
     rules: MatchRules | None = None
     """What may differ between a recorded request and a live one."""
+    hash_of: Callable[[bytes], int] | None = None
+    """Gives the number of a secret, where placeholders are hashes and their key is known."""
+    redaction: RedactionRules | None = None
+    """What is hidden in the report of a miss besides what the built-in rules find."""
 
     @classmethod
     def of(cls, options: ReplayOptions, *, mute: bool = False, notes: bool = True) -> PlayerOptions:
@@ -132,6 +137,11 @@ class SessionSelection:
             from .echo import with_variables
 
             self.cassette, self._variables = with_variables(self.cassette, self.options.rules)
+        if self.options.hash_of is not None:
+            from .echo import Variables
+
+            self._variables = self._variables or Variables()
+            self._variables.hash_of = self.options.hash_of
         own: list[Episode] = []
         self._alone = []
         for take in self.cassette.takes:

@@ -13,13 +13,22 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from msgspec import UNSET
 
-from mcpmock.protocol.messages import decode
-from mcpmock.redaction.placeholders import HOLE, encoded_parts, holds_placeholder
+from mcpmock.protocol.messages import decode, encode
+from mcpmock.redaction.placeholders import (
+    HOLE,
+    NUMBER_HOLE,
+    NUMBER_SUFFIX,
+    encoded_parts,
+    holds_placeholder,
+)
 
 if TYPE_CHECKING:
     from mcpmock.matching.paths import Place
 
 _HOLE = re.compile(HOLE.pattern.decode())
+_QUOTED_NUMBER = re.compile(NUMBER_HOLE.pattern.decode())
+_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_NUMBER_MARK = f"{NUMBER_SUFFIX}:"
 _ENCODED = "mcpmock:secret:encoded"
 """The variable for a part of a text that holds encoded placeholders."""
 _HOLE_OR_TEXT = re.compile(f"{_HOLE.pattern}|(?:(?!{_HOLE.pattern}).)+", re.S)
@@ -122,11 +131,10 @@ def equivalent(recorded: Any, live: Any, bindings: Bindings) -> bool:
     """Return whether two scalars are equal, under some binding of the placeholders in the recorded
     one that are not bound yet.
     """
-    return same(recorded, live) or (
-        isinstance(recorded, str)
-        and isinstance(live, str)
-        and _unify_text(recorded, live, bindings) is not None
-    )
+    if same(recorded, live):
+        return True
+    scalar = isinstance(live, str | int | float)
+    return isinstance(recorded, str) and scalar and unify(recorded, live, bindings) is not None
 
 
 def same(one: Any, other: Any) -> bool:
@@ -138,10 +146,13 @@ def unify(recorded: Any, live: Any, bindings: Bindings) -> Bindings | None:
     """Return the bindings under which a recorded value with placeholders is the live one; None if
     there are none.
 
-    A placeholder takes the first live value that it meets and keeps it.
+    A placeholder takes the first live value that it meets and keeps it; that of a number takes
+    numbers only.
     """
-    if isinstance(recorded, str) and isinstance(live, str):
-        return _unify_text(recorded, live, bindings)
+    if isinstance(recorded, str):
+        if _NUMBER_MARK in recorded and _HOLE.fullmatch(recorded):
+            return _unify_number(recorded, live, bindings)
+        return _unify_text(recorded, live, bindings) if isinstance(live, str) else None
     if isinstance(recorded, dict) and isinstance(live, dict):
         names = _names(recorded, live)
         if names is None:
@@ -159,6 +170,16 @@ def unify(recorded: Any, live: Any, bindings: Bindings) -> Bindings | None:
             return None
         bindings = found
     return bindings
+
+
+def _unify_number(hole: str, live: Any, bindings: Bindings) -> Bindings | None:
+    """Unify the placeholder of a number with a live value; with itself, where it was sent back."""
+    if isinstance(live, bool) or not isinstance(live, int | float):
+        return bindings if live == hole else None
+    known = bindings.get(hole)
+    if known is None:
+        return {**bindings, hole: encode(live).decode()}
+    return bindings if same(decode(known.encode()), live) else None
 
 
 def _names(recorded: dict[str, Any], live: dict[str, Any]) -> list[tuple[str, str]] | None:
@@ -205,6 +226,15 @@ def _decode_json(text: str) -> Any:
 
 
 def _unify_plain(recorded: str, live: str, bindings: Bindings) -> Bindings | None:
+    if _NUMBER_MARK not in recorded:
+        return _unify_holes(recorded, live, bindings)
+    # In a text with JSON in it the quotes of a number's placeholder belong to it.
+    found = _unify_holes(_QUOTED_NUMBER.sub(r"\2", recorded), live, bindings)
+    numbers = (value for hole, value in (found or {}).items() if _NUMBER_MARK in hole)
+    return found if all(map(_NUMBER.fullmatch, numbers)) else None
+
+
+def _unify_holes(recorded: str, live: str, bindings: Bindings) -> Bindings | None:
     # No regular expression: adjacent lazy groups take exponential time on hostile text.
     parts = [bindings.get(part, part) for part in _HOLE_OR_TEXT.findall(recorded)]
     holes = [part for part in parts if _HOLE.fullmatch(part)]

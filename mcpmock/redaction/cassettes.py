@@ -8,6 +8,7 @@ stay as they are but for what is replaced; `cassette.file` writes them.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import attrs
 import msgspec
@@ -16,14 +17,16 @@ from mcpmock.cassette.canonical import resealed, with_members, without_members
 from mcpmock.cassette.lines import Sheet, SourceLine, take_apart
 from mcpmock.cassette.model import Event, Header, event_line
 from mcpmock.cassette.parser import event_of, header_of
-from mcpmock.protocol.messages import Frame, member
+from mcpmock.protocol.messages import Frame, decode, encode, member
 from mcpmock.protocol.raw_json import members as raw_members
 
 from .placeholder_table import SecretPlace
 from .placeholders import HOLE, number_of
-from .redactor import RULES, Redactor
+from .redaction_rules import NO_OWN_RULES, RedactionRules
+from .redactor import Redactor, redaction_of
+from .text_redactor import nowhere
 
-_PACKED = (b'"b64":"', b'"raw":"')
+_PACKED = (b'"b64":"', b'"raw":"', b'"http":')
 _PAYLOADS = frozenset(("m", "text", "b64", "http", "sse", "body", "stderr", "raw", "redacted"))
 
 
@@ -72,12 +75,12 @@ class LineReviser:
         return new + line[len(raw) :]
 
 
-def scan_cassette(data: bytes) -> list[SecretFound]:
+def scan_cassette(data: bytes, rules: RedactionRules = NO_OWN_RULES) -> list[SecretFound]:
     """Return the secrets in a cassette, in the order of its lines. What is damaged is read as
     text.
     """
     sheets, lost = take_apart(data)
-    redactor = _redactor_for(data)
+    redactor = _redactor_for(data, rules)
     lines = data.split(b"\n")
     for _, _, line in (every := [*_lines_of(sheets)]):
         _redact_line(redactor, line.raw)
@@ -97,10 +100,10 @@ def scan_cassette(data: bytes) -> list[SecretFound]:
     return sorted(found, key=lambda secret: secret.line)
 
 
-def redact_cassette(data: bytes) -> RedactedCassette:
+def redact_cassette(data: bytes, rules: RedactionRules = NO_OWN_RULES) -> RedactedCassette:
     """Return an undamaged cassette without its secrets, sealed again where it was sealed."""
     sheets, _ = take_apart(data)
-    redactor = _redactor_for(data)
+    redactor = _redactor_for(data, rules)
     old = data.split(b"\n")
     _each_line(sheets, lambda raw: _redact_line(redactor, raw))
     reviser = LineReviser(redactor)
@@ -108,7 +111,7 @@ def redact_cassette(data: bytes) -> RedactedCassette:
     changed = 0
     for sheet in sheets:
         if sheet.header is not None:
-            sheet.header = SourceLine(sheet.header.number, _with_rules(sheet.header.raw))
+            sheet.header = SourceLine(sheet.header.number, with_rules(sheet.header.raw, rules))
         events = sum(line.raw != old[line.number - 1] for line in sheet.body)
         before = sheet.footer and member(sheet.footer.raw, "footer", "redacted")
         sheet.footer = resealed(sheet, redacted=b"%d" % (int(before or 0) + events))
@@ -123,9 +126,9 @@ def _each_line(sheets: list[Sheet], change: Callable[[bytes], bytes]) -> None:
         sheet.body = [SourceLine(line.number, change(line.raw)) for line in sheet.body]
 
 
-def _redactor_for(data: bytes) -> Redactor:
+def _redactor_for(data: bytes, rules: RedactionRules = NO_OWN_RULES) -> Redactor:
     """Return a redactor whose placeholders are not those that the cassette has."""
-    redactor = Redactor()
+    redactor = Redactor(rules)
     redactor.table.reserve(max(map(number_of, HOLE.findall(data)), default=0))
     return redactor
 
@@ -159,15 +162,31 @@ def _redact_header(redactor: Redactor, raw: bytes, header: Header) -> bytes:
         if target != header.target:
             new = {"target": msgspec.json.encode(target)}
             raw = with_members(raw, new, Header.__struct_fields__)
-    return redactor.json(raw)
+    return redactor.json(raw, nowhere)
 
 
-def _with_rules(header: bytes) -> bytes:
+def with_rules(header: bytes, rules: RedactionRules) -> bytes:
     """Return a header that says by which rules its take is redacted."""
-    if member(header, "redaction") not in (None, b'"off"'):
+    old = decode(member(header, "redaction") or b"null")
+    before = old if isinstance(old, dict) else {}
+    new = {**redaction_of(NO_OWN_RULES), **before}
+    if rules:
+        new["own"] = _added(before.get("own"), rules.described())
+    if new == old:
         return header
-    rules = msgspec.json.encode({"rules": RULES})
-    return with_members(header, {"redaction": rules}, Header.__struct_fields__)
+    return with_members(header, {"redaction": encode(new)}, Header.__struct_fields__)
+
+
+def _added(before: Any, rules: dict[str, Any]) -> dict[str, Any]:
+    """Return what a header says of the rules of users, with these."""
+    own = dict(before) if isinstance(before, dict) else {}
+    for name, one in rules.items():
+        old = own.get(name)
+        if isinstance(one, list) and isinstance(old, list):
+            own[name] = [*old, *(text for text in one if text not in old)]
+        else:
+            own[name] = one
+    return own
 
 
 def _with_frame(raw: bytes, event: Event, clean: Callable[[Frame], Frame]) -> bytes:

@@ -13,16 +13,22 @@ from functools import lru_cache
 
 from mcpmock.protocol.raw_json import Span
 
-from .secret_formats import Found
+from .secret_formats import Found, KindOf
 from .secret_names import SESSION_ID, kind_of_name, words_of
 
-_PARAM_PREFIX = "mcp-param-"
+PARAMETER_PREFIX = "mcp-param-"
 """Revision 2026-07-28 mirrors arguments of a tool into headers of these names."""
 _CHALLENGES = {"www-authenticate", "proxy-authenticate", "authentication-info"}
 _KINDS_OF_PARAMETERS = {
     "code": "code", "state": "state", "key": "key", "sig": "signature", "signature": "signature",
     "sid": SESSION_ID, "session": SESSION_ID, "sessionid": SESSION_ID,
 }  # fmt: skip
+_FIELDS_OF_PROTOCOL = {
+    *("accept", "accept-encoding", "accept-language", "allow", "cache-control", "connection"),
+    *("content-encoding", "content-length", "content-type", "date", "expires", "host"),
+    *("keep-alive", "last-event-id", "link", "location", "origin", "retry-after", "te", "trailer"),
+    *("transfer-encoding", "upgrade", "vary", *_CHALLENGES),
+}
 _GRANTS = {"code", "state", "assertion", "device_code", "user_code"}
 _SCHEME = re.compile(
     rb"(?:Basic|Bearer|Digest|DPoP|GNAP|Hawk|HOBA|MAC|Mutual|Negotiate|NTLM|OAuth|Token|ApiKey|"
@@ -35,7 +41,7 @@ _USERINFO = re.compile(rb"//(?:[^/?#@\s:\"]*+:)?+(?P<secret>[^/?#@\s\"]++)@")
 _QUERY = re.compile(rb"(?:\A|[?&#])(?P<name>[\w.~%-]{1,64}+)=(?P<secret>[^&#\s\"'<>\\]++)")
 
 
-def in_field(name: str, value: bytes) -> list[Found]:
+def in_field(name: str, value: bytes, kind_of: KindOf = kind_of_name) -> list[Found]:
     """Return the secrets in the value of a header field."""
     lower = name.lower()
     if lower == "cookie":
@@ -45,27 +51,28 @@ def in_field(name: str, value: bytes) -> list[Found]:
         return [(Span(*cookie.span("secret")), "cookie")] if cookie else []
     if lower in _CHALLENGES:
         return [(Span(*match.span("secret")), "nonce") for match in _NONCE.finditer(value)]
-    mirrored = lower.startswith(_PARAM_PREFIX)
-    kind = kind_of_name(name[len(_PARAM_PREFIX) :]) if mirrored else _kind_of_field(name)
+    mirrored = lower.startswith(PARAMETER_PREFIX)
+    kind = kind_of(name[len(PARAMETER_PREFIX) :]) if mirrored else _kind_of_field(name, kind_of)
     if kind is None:
-        return [*in_url(value)]
+        return [*in_url(value, kind_of)]
     scheme = _SCHEME.match(value)
     return [(Span(scheme.end() if scheme else 0, len(value)), kind)]
 
 
-def in_url(url: bytes) -> Iterator[Found]:
+def in_url(url: bytes, kind_of: KindOf = kind_of_name) -> Iterator[Found]:
     """Yield the secrets in a target, or in any text with a URL in it: userinfo, and values of
     queries.
     """
     for match in _USERINFO.finditer(url):
         yield Span(*match.span("secret")), "userinfo"
-    yield from in_query(url)
+    yield from in_query(url, kind_of)
 
 
-def in_query(text: bytes) -> Iterator[Found]:
+def in_query(text: bytes, kind_of: KindOf = kind_of_name) -> Iterator[Found]:
     """Yield the values of secret names in a query or a form, or in text with one in it."""
     for match in _QUERY.finditer(text):
-        kind = _kind_of_parameter(match["name"].decode("ascii", "replace"))
+        name = match["name"].decode("ascii", "replace")
+        kind = _KINDS_OF_PARAMETERS.get(name.lower()) or _kind_of_field(name, kind_of)
         if kind is not None:
             yield Span(*match.span("secret")), kind
 
@@ -78,16 +85,22 @@ def kind_in_grant(path: Sequence[str | int]) -> str | None:
     return str(name).replace("_", "-") if name in _GRANTS else None
 
 
+def is_of_protocol(field: str) -> bool:
+    """Return whether a header field is of MCP or of HTTP itself: rules of users leave it alone."""
+    lower = field.lower()
+    mcp = lower.startswith("mcp-") and not lower.startswith(PARAMETER_PREFIX)
+    return mcp or lower in _FIELDS_OF_PROTOCOL
+
+
+def _kind_of_field(name: str, kind_of: KindOf) -> str | None:
+    return _kind_of_protocol(name) or kind_of(name)
+
+
 @lru_cache(maxsize=1024)
-def _kind_of_field(name: str) -> str | None:
+def _kind_of_protocol(name: str) -> str | None:
     words = words_of(name)
     if words[-2:] == ("session", "id"):
         return SESSION_ID
     if words[-1:] == ("nonce",):
         return "nonce"
-    return "dpop" if name.lower() == "dpop" else kind_of_name(name)
-
-
-@lru_cache(maxsize=1024)
-def _kind_of_parameter(name: str) -> str | None:
-    return _KINDS_OF_PARAMETERS.get(name.lower()) or _kind_of_field(name)
+    return "dpop" if name.lower() == "dpop" else None

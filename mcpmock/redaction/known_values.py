@@ -37,6 +37,8 @@ _ORDINARY = re.compile(
     re.S,
 )
 _MIN_DIFFERENT_BYTES = 4
+_WORDS_ONLY = re.compile(r"[^\W\d_]+(?:[ _-][^\W\d_]+)*")
+_WORD_BEFORE = re.compile(rb"[\w\x80-\xff]")
 
 
 @attrs.define
@@ -45,6 +47,11 @@ class KnownValues:
 
     kinds: dict[bytes, str] = attrs.field(factory=dict)
     """By value, what is found as a part of any text."""
+    _own: set[bytes] = attrs.field(factory=set)
+    """Those that only a rule of the user took for secret: they stay where the protocol needs them.
+    """
+    _own_words: set[bytes] = attrs.field(factory=set)
+    """Those of them that are ordinary words: found as whole words only."""
     _words: dict[bytes, str] = attrs.field(factory=dict)
     _needles: dict[bytes, None] = attrs.field(factory=dict)
     """A part of each value that every spelling of JSON and of URLs leaves as it is."""
@@ -54,10 +61,22 @@ class KnownValues:
     def __len__(self) -> int:
         return len(self.kinds) + len(self._words)
 
-    def learn(self, value: bytes, kind: str) -> bool:
-        """Note that a value is secret; whether it was not known."""
-        if value in self.kinds or value in self._words or not _can_be_known(value):
+    def learn(self, value: bytes, kind: str, *, own: bool = False) -> bool:
+        """Note that a value is secret; whether it was not known. `own`: a rule of the user took it
+        for one, whatever it looks like.
+        """
+        if value in self.kinds or value in self._words:
             return False
+        if own and (
+            PLACEHOLDER in value or len(value.decode("utf-8", "replace")) < MIN_KNOWN_BYTES
+        ):
+            return False
+        if not own and not _can_be_known(value):
+            return False
+        if own:
+            self._own.add(value)
+            if _WORDS_ONLY.fullmatch(value.decode("utf-8", "replace")):
+                self._own_words.add(value)
         if len(self.kinds) < MAX_SEARCHED_VALUES and kind != SESSION_ID:
             self.kinds[value] = kind
             self._needles[_plain_part(value)] = None
@@ -85,16 +104,43 @@ class KnownValues:
         return False
 
     def find(self, text: bytes) -> Iterator[Found]:
-        """Yield where they stand in a text, in their own spelling; the longest first."""
+        """Yield where they stand in a text, in their own spelling; the longest first. Not those of
+        the user's rules.
+        """
+        yield from self._find(text, own=False)
+
+    def find_own(self, text: bytes, *, words: bool = True) -> Iterator[Found]:
+        """Yield where those of the user's rules stand in a text; ordinary words with `words`."""
+        if self._own:
+            yield from self._find(text, own=True, words=words)
+
+    def own_kind(self, value: bytes) -> str | None:
+        """Return the kind of a value, if a rule of the user took it for secret."""
+        return self.kinds.get(value, self._words.get(value)) if value in self._own else None
+
+    def _find(self, text: bytes, *, own: bool, words: bool = True) -> Iterator[Found]:
         present = [value for value in self.kinds if value in text]
         for value in sorted(present, key=len, reverse=True):
+            ordinary = value in self._own_words
+            if (value in self._own) is not own or (ordinary and not words):
+                continue
             at = text.find(value)
             while at >= 0:
-                yield Span(at, at + len(value)), self.kinds[value]
-                at = text.find(value, at + len(value))
+                end = at + len(value)
+                if not ordinary or not _is_in_word(text, at, end):
+                    yield Span(at, end), self.kinds[value]
+                at = text.find(value, end)
         for word in _WORD.finditer(text) if self._words else ():
-            if word[0] in self._words:
-                yield Span(*word.span()), self._words[word[0]]
+            value = word[0]
+            if value in self._words and (value in self._own) is own:
+                yield Span(*word.span()), self._words[value]
+
+
+def _is_in_word(text: bytes, start: int, end: int) -> bool:
+    """Return whether a letter or a digit is next to a part of a text."""
+    return _WORD_BEFORE.search(text, max(start - 1, 0), start) is not None or (
+        _WORD_BEFORE.search(text, end, end + 1) is not None
+    )
 
 
 def _can_be_known(value: bytes) -> bool:

@@ -7,7 +7,7 @@ the same placeholder, and nothing derived from the value is stored. What is secr
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import attrs
 
@@ -15,8 +15,11 @@ from mcpmock.protocol.messages import decode
 
 from .encodings import decode_base64, decode_percent, encode_percent, is_text
 from .known_values import KnownValues
-from .placeholders import HOLE, PLACEHOLDER, number_of
+from .placeholders import HASH_DIGITS, HOLE, NUMBER_SUFFIX, PLACEHOLDER, number_of
 from .secret_names import SESSION_ID
+
+MAX_NESTED = 5
+"""How deep JSON in JSON in JSON is unescaped."""
 
 
 @attrs.frozen
@@ -42,8 +45,10 @@ class PlaceholderTable:
     path: Sequence[str | int] = ()
     """The path of the scalar that is looked at."""
     known: KnownValues = attrs.field(factory=KnownValues)
-    _placeholders: dict[bytes, bytes] = attrs.field(factory=dict)
-    """By secret."""
+    hash_of: Callable[[bytes], int] | None = None
+    """Gives the number that stands for a secret; None where they are counted."""
+    _placeholders: dict[bytes | tuple[str, bytes], bytes] = attrs.field(factory=dict)
+    """By secret; of numbers by kind and number."""
     _numbers: int = 0
     """The highest number of a placeholder."""
 
@@ -58,31 +63,50 @@ class PlaceholderTable:
         for hole in HOLE.findall(text):
             self.reserve(number_of(hole))
 
-    def placeholder(self, kind: str, secret: bytes) -> bytes:
+    def placeholder(self, kind: str, secret: bytes, *, own: bool = False) -> bytes:
+        """Return the placeholder of a secret. `own`: only a rule of the user took it for one."""
+        key = unescaped(secret)
+        self._note(kind, key, own=own)
+        return self._placeholder(key, kind, key)
+
+    def number_placeholder(self, kind: str, number: bytes) -> bytes:
+        """Return the JSON string that stands for a number. It is never that of a text: `7` and
+        `"7"` are two values, and two numbers of different names are equal by chance.
+        """
+        self._note(kind, number, own=True)
+        kind = f"{kind}{NUMBER_SUFFIX}"
+        return b'"%b"' % self._placeholder((kind, number), kind, number)
+
+    def _note(self, kind: str, secret: bytes, *, own: bool) -> None:
         self.count += 1
         if self.places is not None:
             self.places.append(SecretPlace(_show_path(self.path), kind))
-        key = unescaped(secret)
-        self.learn(key, kind)
+        self.learn(secret, kind, own=own)
+
+    def _placeholder(self, key: bytes | tuple[str, bytes], kind: str, secret: bytes) -> bytes:
         if key not in self._placeholders:
-            self._numbers += 1
-            self._placeholders[key] = PLACEHOLDER + b"%b:%d" % (kind.encode(), self._numbers)
+            if self.hash_of is None:
+                self._numbers += 1
+                number = b"%d" % self._numbers
+            else:
+                number = b"%0*d" % (HASH_DIGITS, self.hash_of(secret))
+            self._placeholders[key] = PLACEHOLDER + b"%b:%b" % (kind.encode(), number)
         return self._placeholders[key]
 
-    def encoded_placeholder(self, kind: str, secret: bytes) -> bytes:
+    def encoded_placeholder(self, kind: str, secret: bytes, *, own: bool = False) -> bytes:
         """Return the placeholder of a secret, in percent encoding if the secret is: it has one
         placeholder in all its spellings.
         """
         percent = decode_percent(secret)
         if percent is None or not is_text(percent.text):
-            return self.placeholder(kind, secret)
-        return encode_percent(self.placeholder(kind, percent.text))
+            return self.placeholder(kind, secret, own=own)
+        return encode_percent(self.placeholder(kind, percent.text, own=own))
 
-    def learn(self, value: bytes, kind: str) -> None:
+    def learn(self, value: bytes, kind: str, *, own: bool = False) -> None:
         """Know this value from here on; so it is with the password in the credentials of
         `Basic`.
         """
-        known = self.known.learn(value, kind)
+        known = self.known.learn(value, kind, own=own)
         credentials = decode_base64(value) if known else None
         if credentials is not None and b":" in credentials:
             self.known.learn(credentials.partition(b":")[2], kind)
@@ -91,9 +115,17 @@ class PlaceholderTable:
 
 
 def unescaped(secret: bytes) -> bytes:
-    """Return a secret as it is, however a JSON string spells it."""
-    value = decode(b'"' + secret + b'"') if b"\\" in secret else None
-    return value.encode("utf-8", "surrogatepass") if isinstance(value, str) else secret
+    """Return a secret as it is, however a JSON string spells it; a letter of one in JSON inside of
+    JSON has an escape for each.
+    """
+    for _ in range(MAX_NESTED):
+        value = decode(b'"' + secret + b'"') if b"\\" in secret else None
+        if not isinstance(value, str):
+            break
+        secret = value.encode("utf-8", "surrogatepass")
+        if b"\\u" not in secret:
+            break
+    return secret
 
 
 def _show_path(path: Sequence[str | int]) -> str:

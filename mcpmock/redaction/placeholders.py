@@ -23,7 +23,16 @@ from .encodings import base64_runs, decode_base64, encode_percent
 PLACEHOLDER = b"mcpmock:secret:"
 HOLE = re.compile(PLACEHOLDER + rb"[a-z-]+:\d+")
 """A placeholder: on replay a variable, which the first live value binds."""
-_PERCENT_HOLE = re.compile(rb"mcpmock%3Asecret%3A[a-z-]+%3A\d+")
+NUMBER_SUFFIX = "-number"
+"""The end of the kind of a number. Its placeholder is a JSON string, its quotes belong to it."""
+NUMBER_HOLE = re.compile(rb'(\\*+)"(' + PLACEHOLDER + rb'[a-z-]+-number:\d+)\1"')
+"""The placeholder of a number, at any depth of JSON in strings."""
+HASH_DIGITS = 12
+"""How long the number of a placeholder is that is a hash."""
+_NUMBER_MARK = b"-number:"
+_PERCENT_HOLE = re.compile(
+    rb"%22mcpmock%3Asecret%3A[a-z-]+-number%3A\d+%22|mcpmock%3Asecret%3A[a-z-]+%3A\d+"
+)
 _PERCENT_MARK = b"mcpmock%3Asecret%3A"
 _BASE64_MARKS = (b"bWNwbW9jazpzZWNyZXQ6", b"1jcG1vY2s6c2VjcmV0O", b"tY3Btb2NrOnNlY3JldD")
 """`mcpmock:secret:` in base64, behind a multiple of three bytes, one more, two more."""
@@ -53,7 +62,7 @@ def placeholders_in(raw: bytes) -> list[bytes]:
     """
     found = HOLE.findall(raw)
     if _holds_encoded(raw):
-        found += [hole.replace(b"%3A", b":") for hole in _PERCENT_HOLE.findall(raw)]
+        found += [unquote(hole.decode()).strip('"').encode() for hole in _PERCENT_HOLE.findall(raw)]
         found += [
             hole for run in base64_runs(raw, _holds_base64) for hole in HOLE.findall(run.text)
         ]
@@ -103,7 +112,7 @@ def decode_placeholders(text: str) -> str:
 
 def fill(raw: bytes, bindings: Mapping[str, str], *, quoted: bool = True) -> bytes:
     """Return the live values of the placeholders in a message, or (not `quoted`) in other text; an
-    unbound one is sent as it stands.
+    unbound one is sent as it stands, that of a number as 0.
     """
 
     def value(placeholder: re.Match[bytes]) -> bytes:
@@ -112,8 +121,14 @@ def fill(raw: bytes, bindings: Mapping[str, str], *, quoted: bool = True) -> byt
             return placeholder[0]
         return _escape(live, raw, placeholder.start()) if quoted else _as_bytes(live)
 
+    def number(placeholder: re.Match[bytes]) -> bytes:
+        return bindings.get(placeholder[2].decode(), "0").encode()
+
     def percent_value(placeholder: re.Match[bytes]) -> bytes:
-        live = bindings.get(unquote(placeholder[0].decode()))
+        hole = unquote(placeholder[0].decode())
+        if hole.startswith('"'):
+            return bindings.get(hole.strip('"'), "0").encode()
+        live = bindings.get(hole)
         return placeholder[0] if live is None else encode_percent(_as_bytes(live))
 
     if _holds_encoded(raw):
@@ -122,6 +137,8 @@ def fill(raw: bytes, bindings: Mapping[str, str], *, quoted: bool = True) -> byt
                 new = fill(run.text, bindings, quoted=run.text.lstrip().startswith((b"{", b"[")))
                 raw = raw[: run.span.start] + run.encode(new) + raw[run.span.end :]
         raw = _PERCENT_HOLE.sub(percent_value, raw)
+    if _NUMBER_MARK in raw:
+        raw = NUMBER_HOLE.sub(number, raw)
     return HOLE.sub(value, raw)
 
 

@@ -11,11 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import chain
+from typing import Any
 
 import attrs
 import msgspec
 
 from mcpmock.cassette.model import embeddable
+from mcpmock.protocol.contents import is_content
 from mcpmock.protocol.messages import (
     Frame,
     HttpBody,
@@ -26,13 +28,13 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.raw_json import Span, splice
 
-from .encodings import unwrapped
+from .encodings import is_json, unwrapped
 from .placeholders import HOLE, PLACEHOLDER
-from .secret_formats import assignments
-from .secret_names import kind_of_name
-from .text_redactor import Replacement, TextRedactor, kind_of_path
+from .redaction_rules import RedactionRules
+from .secret_formats import KindOf
+from .text_redactor import IsContent, Look, Replacement, TextRedactor, everywhere
 
-__all__ = ["HOLE", "PLACEHOLDER", "RULES", "Redactor"]
+__all__ = ["HOLE", "PLACEHOLDER", "RULES", "Redactor", "redaction_of"]
 
 RULES = 2
 """The version of the rules, written into the header of every take."""
@@ -82,9 +84,28 @@ class Redactor(TextRedactor):
         return Frame(frame.direction, raw, frame.eol, fact, frame.exchange)
 
     def known_in_frame(self, frame: Frame) -> Frame:
-        """Return a frame that no text holds, without the values that are known by now."""
-        raw = self._replace_known(frame.raw)
-        return frame if raw == frame.raw else msgspec.structs.replace(frame, raw=raw)
+        """Return a head, or a frame that no text holds, without the values that are known."""
+        raw, fact = self._replace_known(frame.raw), frame.fact
+        if isinstance(fact, (HttpRequest, HttpResponse)):
+            fact = self._known_in_head(fact)
+        same = raw == frame.raw and fact == frame.fact
+        return frame if same else msgspec.structs.replace(frame, raw=raw, fact=fact)
+
+    def _known_in_head(self, head: HttpRequest | HttpResponse) -> HttpRequest | HttpResponse:
+        from .headers import is_of_protocol
+
+        self.table.path = ()
+        headers = [
+            (name, self._known_in_field(text, own=not is_of_protocol(name)))
+            for name, text in head.headers
+        ]
+        if isinstance(head, HttpResponse):
+            return HttpResponse(head.status, head.reason, headers)
+        return HttpRequest(head.method, self._known_in_field(head.target, own=True), headers)
+
+    def _known_in_field(self, text: str, *, own: bool) -> str:
+        raw = text.encode("utf-8", "surrogateescape")
+        return self._replace_known(raw, own=own).decode("utf-8", "surrogateescape")
 
     def head(self, head: HttpRequest | HttpResponse) -> HttpRequest | HttpResponse:
         """Return a head without the secrets in its fields and target; the same object if it has
@@ -98,21 +119,23 @@ class Redactor(TextRedactor):
         same = headers == head.headers and target == head.target
         return head if same else HttpRequest(head.method, target, headers)
 
-    def body(self, raw: bytes) -> bytes:
+    def body(self, raw: bytes, is_content: IsContent = everywhere) -> bytes:
         """Return an HTTP body that is not a message: a page, a form, an answer of OAuth, an
         `endpoint` event.
         """
         from .headers import in_url, kind_in_grant
 
         def kind_of(path: Sequence[str | int]) -> str | None:
-            return kind_in_grant(path) or kind_of_path(path)
+            return kind_in_grant(path) or self._kind_of_path(path)
+
+        def scan_text(part: bytes) -> list[Replacement]:
+            found = chain(in_url(part, self.rules.kind_of), self._assignments(part))
+            return self._scan_text(part, 0, found, look=look)
 
         if raw.lstrip()[:1] in _JSON_STARTS:
-            raw = self._settle(raw, lambda part: self._scan_json(part, 0, kind_of))
-        return self._settle(
-            raw,
-            lambda part: self._scan_text(part, 0, chain(in_url(part), assignments(part))),
-        )
+            raw = self._settle(raw, lambda part: self._scan_json(part, 0, kind_of, is_content))
+        look = Look(own=not is_json(raw))
+        return self._settle(raw, scan_text)
 
     def url(self, url: str) -> str:
         """Return a URL without its secrets."""
@@ -126,24 +149,27 @@ class Redactor(TextRedactor):
         kind_of_next: str | None = None
         for argument in arguments:
             raw = argument.encode("utf-8", "surrogateescape")
-            kind, prefix, value = _split_assignment(argument)
+            kind, prefix, value = _split_assignment(argument, self.rules.kind_of)
             if PLACEHOLDER in raw:
                 self.table.reserve_in(raw)
             elif kind_of_next is not None and not argument.startswith("--"):
-                raw = self.table.placeholder(kind_of_next, raw)
+                raw = self._placeholder(kind_of_next, raw)
             elif kind is not None and value:
-                placeholder = self.table.placeholder(kind, value.encode("utf-8", "surrogateescape"))
+                placeholder = self._placeholder(kind, value.encode("utf-8", "surrogateescape"))
                 raw = prefix.encode("utf-8", "surrogateescape") + placeholder
             elif argument.startswith(("{", "[")):
-                raw = self.json(raw)
+                raw = self.json(raw, everywhere)
             elif "://" in argument:
                 raw = self.body(raw)
             else:
                 raw = self._settle(raw, lambda part: self._scan_text(part, 0, ()))
             is_option = argument.startswith("-") and "=" not in argument
-            kind_of_next = kind_of_name(argument) if is_option else None
+            kind_of_next = self.rules.kind_of(argument) if is_option else None
             redacted.append(raw.decode("utf-8", "replace"))
         return redacted
+
+    def _placeholder(self, kind: str, secret: bytes) -> bytes:
+        return self.table.placeholder(kind, secret, own=self.rules.is_own(kind))
 
     def _replace_in_message(self, frame: Frame) -> bytes:
         """Return the bytes of a message frame. What is not JSON is treated as text."""
@@ -152,7 +178,9 @@ class Redactor(TextRedactor):
             clean = self.json(raw)
         if frame.fact is None and embeddable(raw):
             return clean
-        return self.text(clean) if frame.exchange is None else self.body(clean)
+        if frame.exchange is not None:
+            return self.body(clean, is_content)
+        return self.text(clean, Look(own=not is_json(clean)))
 
     def _replace_in_event(self, meta: SseMeta) -> SseMeta:
         """Return ids and names of events are the stream's own: only what is known goes from them. A
@@ -164,7 +192,7 @@ class Redactor(TextRedactor):
             raw = b"" if value is None else value.encode("utf-8", "surrogatepass")
             if not raw:
                 continue
-            clean = self.text(raw) if name == "comment" else self._replace_known(raw)
+            clean = self.text(raw) if name == "comment" else self._replace_known(raw, own=False)
             if clean != raw:
                 new[name] = clean.decode("utf-8", "surrogatepass")
         return msgspec.structs.replace(meta, **new) if new else meta
@@ -199,7 +227,7 @@ class Redactor(TextRedactor):
             return raw
         whole, cut = before + raw, len(before)
         replacements = []
-        for span, new in self._scan_text(whole, 0, assignments(whole)):
+        for span, new in self._scan_text(whole, 0, self._assignments(whole)):
             if span.start < cut < span.end:
                 self.table.learn(whole[span.start : cut], "secret")
             if span.end > cut:
@@ -213,17 +241,31 @@ class Redactor(TextRedactor):
         if cached is not None and self.table.places is None:
             self.table.count += cached[1]
             return cached[0]
-        from .headers import in_field, in_url  # recording stdio does not need them
+        from .headers import in_field, in_url, is_of_protocol  # recording stdio needs none
 
         before, raw = self.table.count, text.encode("utf-8", "surrogateescape")
 
+        look = Look(own=name is None or not is_of_protocol(name))
+        kind_of = self.rules.kind_of if look.own else self.rules.built_in_kind
+        mirrored = None if name is None else self._kind_of_mirrored(name)
+
         def scan(part: bytes) -> list[Replacement]:
-            found = in_url(part) if name is None else in_field(name, part)
-            return self._scan_text(part, 0, found, unwrapped)
+            found = in_url(part, kind_of) if name is None else in_field(name, part, kind_of)
+            if mirrored is not None:
+                found = [(Span(0, len(part)), mirrored)]
+            return self._scan_text(part, 0, found, unwrapped, look=look)
 
         redacted = self._settle(raw, scan).decode("utf-8", "surrogateescape")
         self._current_fields()[name, text] = redacted, self.table.count - before
         return redacted
+
+    def _kind_of_mirrored(self, name: str) -> str | None:
+        """Return the kind of a field that repeats an argument which a path names."""
+        from .headers import PARAMETER_PREFIX
+
+        argument = name[len(PARAMETER_PREFIX) :]
+        mirrors = name.lower().startswith(PARAMETER_PREFIX)
+        return self.rules.kind_of_last_name(argument) if mirrors else None
 
     def _current_fields(self) -> dict[tuple[str | None, str], tuple[str, int]]:
         """Return the cache. A value that became known since it was filled may stand in any
@@ -236,13 +278,18 @@ class Redactor(TextRedactor):
         return self._redacted_fields
 
 
-def _split_assignment(argument: str) -> tuple[str | None, str, str]:
+def redaction_of(rules: RedactionRules) -> dict[str, Any]:
+    """Return what the header of a take says of its redaction."""
+    return {"rules": RULES, **({"own": rules.described()} if rules else {})}
+
+
+def _split_assignment(argument: str, kind_of: KindOf) -> tuple[str | None, str, str]:
     """Return the kind, the prefix and the value of `--api-key=X`, `--env=API_KEY=X`, `X-Api-Key:
     X`.
     """
     parts = re.split(r"(=|:\s?)", argument)
     for i in range(1, len(parts), 2):
-        kind = kind_of_name(parts[i - 1])
+        kind = kind_of(parts[i - 1])
         if kind is not None:
             value = "".join(parts[i + 1 :])
             scheme = re.match(r"(?:Bearer|Basic|Token) (?=.)", value)

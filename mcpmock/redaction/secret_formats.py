@@ -21,6 +21,8 @@ from .secret_names import SECRET_ENDINGS, kind_of_name
 
 Found = tuple[Span, str]
 """Where a secret stands, and its kind."""
+KindOf = Callable[[str], str | None]
+"""Gives the kind of secret that a name stands for."""
 
 _QUERY_NAMES = (
     rb"(?:access_token|api_key|apikey|auth_token|client_secret|password|refresh_token|token)"
@@ -147,7 +149,8 @@ _ASSIGNMENT = re.compile(
     re.S,
 )
 _ESCAPED_PAIR = re.compile(
-    rb"(?P<name>[\w.-]{3,64}+)(?P<quote>\\++[\"'])\s?[=:]\s?(?P=quote)(?P<value>[^\"'\\]{1,1024}+)"
+    rb"(?P<name>[\w.-]{3,64}+)(?P<quote>\\++[\"'])\s?[=:]\s?(?P=quote)"
+    rb"(?P<value>(?:[^\"'\\]|\\++u[0-9a-fA-F]{4}){1,1024}+)"
 )
 _QUOTED_PAIR = re.compile(
     rb"(?P<mark>[\"'])(?P<name>[\w.-]{3,64}+)(?P=mark)\s{0,4}+(?::|=>?)\s{0,4}+"
@@ -167,6 +170,10 @@ _COLON_PAIR = re.compile(
 # In a text that a tool reads there is code beside settings: `token=token,`, `key = make_key()`.
 _CODE = re.compile(rb".*[,;({\[\\]|[$<{(\[%].*|None|[Nn]ull|[Tt]rue|[Ff]alse|undefined", re.S)
 _CREDENTIAL = re.compile(rb"(?=[^\s]{6,}\Z)(?=.*[0-9])(?=.*[A-Za-z])[^(){}<>,;\s]++")
+_EVIDENT = {"private-key", "jwt", "github", "gitlab", "sk", "aws", "slack", "google"}
+_EXAMPLE = re.compile(rb"(?i)example|your|xxx|\*\*\*|\.\.\.|12345|abcde|0000|placeholder|redacted")
+_MIN_DIFFERENT = 10
+"""How many different characters random letters of this length have at least."""
 _COMMENT = re.compile(rb"[ \t]++#.*|[ \t]++\Z")
 _SCHEME = re.compile(rb"(?:Bearer|Basic|Token) (?=.)", re.S)
 _PATTERNS = [(one.kind, re.compile(one.pattern)) for one in _FORMATS]
@@ -211,42 +218,52 @@ def formats(raw: bytes, span: Span) -> Iterator[Found]:
                 yield Span(*match.span("secret")), kind_of_name(name) or kind
 
 
-def assignments(raw: bytes) -> Iterator[Found]:
+def evident_formats(raw: bytes, span: Span) -> Iterator[Found]:
+    """Yield the secrets in a text that tells how secrets look: those whose format no example has,
+    random letters behind a prefix. A header, a URL or a query is an example there.
+    """
+    for found, kind in formats(raw, span):
+        value = raw[found.start : found.end]
+        if kind in _EVIDENT and not _EXAMPLE.search(value) and len({*value}) >= _MIN_DIFFERENT:
+            yield found, kind
+
+
+def assignments(raw: bytes, kind_of: KindOf = kind_of_name) -> Iterator[Found]:
     """Yield the values that are assigned to names of secrets, in any notation: for logs and
     pages.
     """
     for match in _ASSIGNMENT.finditer(raw):
         group = next(name for name in ("quoted", "single", "value") if match[name] is not None)
-        kind = _kind_of(match["bare" if group == "value" else "name"])
+        kind = kind_of(_text(match["bare" if group == "value" else "name"]))
         if kind is not None:
             yield without_scheme(raw, Span(*match.span(group))), kind
     for match in _ESCAPED_PAIR.finditer(raw):
-        kind = _kind_of(match["name"])
+        kind = kind_of(_text(match["name"]))
         if kind is not None:
             yield without_scheme(raw, Span(*match.span("value"))), kind
-    yield from _values(raw, _COLON_PAIR)
+    yield from _values(raw, _COLON_PAIR, kind_of)
 
 
-def settings(raw: bytes) -> Iterator[Found]:
+def settings(raw: bytes, kind_of: KindOf = kind_of_name) -> Iterator[Found]:
     """Yield the values that are assigned to names of secrets as settings are: `NAME=value` on a
     line of its own, `"name": "value"`, a header. For the texts in messages, which are prose and
     code too.
     """
     for match in _QUOTED_PAIR.finditer(raw):
-        kind = _kind_of(match["name"])
+        kind = kind_of(_text(match["name"]))
         if kind is not None:
             group = "quoted" if match["quoted"] is not None else "single"
             yield without_scheme(raw, Span(*match.span(group))), kind
     for match in _ESCAPED_PAIR.finditer(raw):
-        kind = _kind_of(match["name"])
+        kind = kind_of(_text(match["name"]))
         if kind is not None:
             yield without_scheme(raw, Span(*match.span("value"))), kind
-    yield from _values(raw, _LINE)
+    yield from _values(raw, _LINE, kind_of)
 
 
-def _values(raw: bytes, pattern: re.Pattern[bytes]) -> Iterator[Found]:
+def _values(raw: bytes, pattern: re.Pattern[bytes], kind_of: KindOf) -> Iterator[Found]:
     for match in pattern.finditer(raw):
-        kind = _kind_of(match["name"])
+        kind = kind_of(_text(match["name"]))
         if kind is None:
             continue
         group = next(name for name in ("quoted", "single", "bare") if match[name] is not None)
@@ -276,8 +293,8 @@ def _is_basic(credentials: bytes) -> bool:
     return b":" in (decode_base64(credentials) or b"")
 
 
-def _kind_of(name: bytes) -> str | None:
-    return kind_of_name(name.decode("utf-8", "replace"))
+def _text(name: bytes) -> str:
+    return name.decode("utf-8", "replace")
 
 
 def _names_secrets(data: bytes, folded: bytes) -> bool:
@@ -313,4 +330,4 @@ def _names_a_secret_before(data: bytes, end: int) -> bool:
 
 @lru_cache(maxsize=4096)
 def _names_a_secret(name: bytes) -> bool:
-    return kind_of_name(name.decode("utf-8", "replace")) is not None
+    return kind_of_name(_text(name)) is not None

@@ -1,9 +1,9 @@
 """`TextRedactor`: replaces secrets in JSON and in text, and in the texts inside texts.
 
-Only strings are replaced; numbers, structure and every other byte stay. `secret_formats` finds
-the secrets, `known_values` those that were found before; `encodings` opens
-what is spelled otherwise. `placeholders` has what they are replaced by; `redactor` above knows
-where in a frame text stands.
+Strings are replaced, and numbers that a rule of the user names; structure and every other byte
+stay. `secret_formats` finds the secrets, `redaction_rules` what users take for one, `known_values`
+those that were found before; `encodings` opens what is spelled otherwise. `placeholders` has what
+they are replaced by; `redactor` above knows where in a frame text stands.
 """
 
 from __future__ import annotations
@@ -12,10 +12,11 @@ import re
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 import attrs
 
+from mcpmock.protocol.contents import is_content, is_declaration
 from mcpmock.protocol.messages import decode, encode
 from mcpmock.protocol.raw_json import Span, splice, strings, walk
 
@@ -28,85 +29,130 @@ from .encodings import (
     is_json,
 )
 from .placeholder_table import PlaceholderTable, unescaped
-from .placeholders import PLACEHOLDER
+from .placeholders import NUMBER_SUFFIX, PLACEHOLDER
+from .redaction_rules import (
+    NO_OWN_RULES,
+    RedactionRules,
+    around_placeholders,
+    before_digits,
+    merged,
+)
 from .secret_formats import (
     Found,
     assignments,
+    evident_formats,
     formats,
     respelled,
     settings,
     suspicious,
     without_scheme,
 )
-from .secret_names import kind_of_name
 
 MAX_DEPTH = 3
 """How many encodings one inside the other are opened."""
 
-_SCHEMAS = {"inputSchema", "outputSchema", "requestedSchema"}
 _JSON_WITHIN = re.compile(rb"[{\[]\s*+[\"{\[]")
 _MIN_TEXT_BYTES = 5
 """No shorter text holds a secret that its format gives away."""
 
 Replacement = tuple[Span, bytes]
-KindOf = Callable[[Sequence[str | int]], str | None]
+Path = Sequence[str | int]
+KindOfPath = Callable[[Path], str | None]
+IsContent = Callable[[Path], bool]
+"""Says whether the value at a path may be replaced by a rule of the user."""
+_NUMBERS = b"-0123456789"
+
+
+class Look(NamedTuple):
+    """What is looked for in a text besides the values that are known to be secret."""
+
+    rules: bool = True
+    """What the built-in rules find."""
+    declared: bool = False
+    """Of these only formats that no example has: in the texts of a server's declaration."""
+    own: bool = True
+    """What the rules of the user find."""
+
+
+def everywhere(_path: Path) -> bool:
+    """Allow the rules of the user all values."""
+    return True
+
+
+def nowhere(_path: Path) -> bool:
+    """Allow the rules of the user no value."""
+    return False
 
 
 @attrs.define
 class TextRedactor:
     """Replaces by the placeholders of one take."""
 
+    rules: RedactionRules = NO_OWN_RULES
     table: PlaceholderTable = attrs.field(factory=PlaceholderTable)
+
+    def __attrs_post_init__(self) -> None:
+        if self.rules.hashed:
+            self.table.hash_of = self.rules.number_for
 
     def suspicious(self, data: bytes) -> bool:
         """Return whether JSON lines may hold a secret: a quick look that never misses one."""
-        return suspicious(data) or self.table.known.occur(data)
+        return self.rules.find_more or suspicious(data) or self.table.known.occur(data)
 
     def learn(self, values: Mapping[str, str]) -> None:
         """Take the values of secret names, such as environment variables, for secrets wherever
         they appear. They get placeholders when they do.
         """
         for name, value in values.items():
-            kind = kind_of_name(name)
+            kind = self.rules.kind_of(name)
             if kind is not None:
-                self.table.learn(value.encode("utf-8", "surrogateescape"), kind)
+                own = self.rules.built_in_kind(name) is None
+                self.table.learn(value.encode("utf-8", "surrogateescape"), kind, own=own)
 
     def learn_bindings(self, bindings: Mapping[str, str]) -> None:
         """Take live values, by their placeholders, for secrets wherever they appear."""
         for hole, value in bindings.items():
             kind = hole.removeprefix(PLACEHOLDER.decode()).rpartition(":")[0]
-            self.table.learn(value.encode("utf-8", "surrogatepass"), kind)
+            if not kind.endswith(NUMBER_SUFFIX):
+                self.table.learn(value.encode("utf-8", "surrogatepass"), kind)
 
     def value(self, name: str, value: Any) -> Any:
         """Return a decoded JSON value that has this name, without its secrets."""
         raw = encode({name: value})
-        clean = self.json(raw)
+        clean = self.json(raw, everywhere)
         return value if clean == raw else next(iter(decode(clean).values()))
 
-    def json(self, raw: bytes) -> bytes:
+    def json(self, raw: bytes, is_content: IsContent = is_content) -> bytes:
         """Return a JSON message, whole or torn, without its secrets; the same object if it has
         none.
         """
-        return self._settle(raw, lambda part: self._scan_json(part, 0, kind_of_path))
+        return self._settle(
+            raw, lambda part: self._scan_json(part, 0, self._kind_of_path, is_content)
+        )
 
-    def text(self, raw: bytes) -> bytes:
+    def text(self, raw: bytes, look: Look = Look()) -> bytes:  # noqa: B008 (a constant: a tuple)
         """Return text without its secrets: banners, standard error, the head of an oversize
         frame.
         """
-        return self._settle(raw, lambda part: self._scan_text(part, 0, assignments(part)))
+        return self._settle(
+            raw, lambda part: self._scan_text(part, 0, self._assignments(part), look=look)
+        )
 
     def known_in_line(self, line: bytes) -> bytes:
         """Return a line of a cassette without the values that are known by now."""
         if not self._may_know(line):
             return line
-        return splice(line, self._scan_json(line, -1, no_kind, rules=False))
+        return splice(line, self._scan_json(line, -1, no_kind, _is_content_of_line, rules=False))
 
     def knows_any_in(self, line: bytes) -> bool:
         """Return whether a known value stands in a line as it is."""
         return any(True for _ in self.table.known.find(line))
 
-    def _replace_known(self, raw: bytes) -> bytes:
-        return splice(raw, self._scan_text(raw, 0, (), rules=False))
+    def _replace_known(self, raw: bytes, *, own: bool = True) -> bytes:
+        return splice(raw, self._scan_text(raw, 0, (), look=Look(rules=False, own=own)))
+
+    def _assignments(self, text: bytes) -> Iterator[Found]:
+        return assignments(text, self.rules.built_in_kind)
 
     def _settle(self, raw: bytes, scan: Callable[[bytes], list[Replacement]]) -> bytes:
         """Replace what a scan finds, and again where a value became known behind a place where
@@ -120,12 +166,25 @@ class TextRedactor:
         return raw
 
     def _scan_json(
-        self, raw: bytes, depth: int, kind_of: KindOf, *, rules: bool = True
+        self,
+        raw: bytes,
+        depth: int,
+        kind_of: KindOfPath,
+        is_content: IsContent,
+        *,
+        rules: bool = True,
     ) -> list[Replacement]:
-        """Return each string under a secret's name, and what the others hold."""
+        """Return each string under a secret's name, what the others hold, and each number that a
+        rule of the user names.
+        """
         replacements: list[Replacement] = []
+        mine = self._own_kinds(raw, depth) if rules else no_kind
         for path, span in walk(raw):
-            if raw[span.start : span.start + 1] != b'"':
+            first = raw[span.start : span.start + 1]
+            own = is_content(path)
+            if first != b'"':
+                if own and first in _NUMBERS:
+                    replacements += self._number(raw, span, depth, path, mine(path))
                 continue
             inside = Span(span.start + 1, span.end - 1)
             if depth <= 0:
@@ -133,19 +192,46 @@ class TextRedactor:
             kind = kind_of(path)
             if kind is not None:
                 replacements += self._whole_string(raw, inside, kind)
+            elif own and (kind := mine(path)) is not None:
+                replacements += self._own_string(raw, inside, kind)
             else:
-                replacements += self._scan_string(raw, inside, depth, rules=rules)
+                declared = rules and is_declaration(path)
+                look = Look(rules, declared, own)
+                replacements += self._scan_string(raw, inside, depth, look)
         if self._may_know(raw):
             replacements += self._scan_names(raw, depth)
         return replacements
 
+    def _own_kinds(self, raw: bytes, depth: int) -> KindOfPath:
+        """Return what gives the kind of a value by the rules of the user."""
+        if not self.rules.find_more:
+            return no_kind
+        document = decode(raw) if self.rules.paths and depth == 0 else None
+        if document is None and self.rules.paths and depth == 0:
+            return self._kind_in_broken_message
+        places = self.rules.places(document)
+        return lambda path: self.rules.kind_inside(path, places)
+
+    def _kind_in_broken_message(self, path: Path) -> str | None:
+        name = next((step for step in reversed(path[-16:]) if isinstance(step, str)), "")
+        return self.rules.kind_inside(path, frozenset()) or self.rules.kind_of_last_name(name)
+
     def _scan_names(self, raw: bytes, depth: int) -> Iterator[Replacement]:
         """Yield the known values in the names of members."""
+        look = Look(rules=False, own=False)
         for span in strings(raw):
             if raw[span.end :].lstrip(b" \t\r\n")[:1] == b":":
-                yield from self._scan_string(
-                    raw, Span(span.start + 1, span.end - 1), depth, rules=False
-                )
+                yield from self._scan_string(raw, Span(span.start + 1, span.end - 1), depth, look)
+
+    def _number(
+        self, raw: bytes, span: Span, depth: int, path: Path, kind: str | None
+    ) -> Iterator[Replacement]:
+        number = raw[span.start : span.end]
+        kind = kind or self.table.known.own_kind(number)
+        if kind is not None:
+            if depth <= 0:
+                self.table.path = path
+            yield span, self.table.number_placeholder(kind, number)
 
     def _whole_string(self, raw: bytes, inside: Span, kind: str) -> list[Replacement]:
         span = without_scheme(raw, inside)
@@ -154,33 +240,46 @@ class TextRedactor:
             return []
         return [(span, self.table.placeholder(kind, unescaped(raw[span.start : span.end])))]
 
+    def _own_string(self, raw: bytes, inside: Span, kind: str) -> list[Replacement]:
+        """Return all of a string but for its placeholders."""
+        self.table.reserve_in(raw[inside.start : inside.end])
+        return [
+            (span, self.table.placeholder(kind, unescaped(raw[span.start : span.end]), own=True))
+            for span in around_placeholders(raw, inside)
+        ]
+
     def _scan_string(
-        self, raw: bytes, inside: Span, depth: int, *, rules: bool = True
-    ) -> list[Replacement]:
+        self, raw: bytes, inside: Span, depth: int, look: Look
+    ) -> Iterable[Replacement]:
         """Return what a JSON string holds."""
         size = inside.end - inside.start
-        if size < _MIN_TEXT_BYTES:
+        if size < _MIN_TEXT_BYTES and not (look.own and self.rules.values):
             return []
         text = raw[inside.start : inside.end]
         if size > MAX_DECODED_BYTES or b"\\" not in text:
-            found = self._scan_inner(text, depth + 1, rules=rules)
+            found = self._scan_inner(text, depth + 1, look)
             at = inside.start
-            return [(Span(s.start + at, s.end + at), new) for s, new in found]
+            return [(Span(s.start + at, s.end + at), _escape(new)) for s, new in found]
         decoded = decode_string(raw, inside)
-        found = self._scan_inner(decoded.text, depth + 1, rules=rules)
-        return [(decoded.origin(span), new) for span, new in found]
+        found = self._scan_inner(decoded.text, depth + 1, look)
+        return [(decoded.origin(span), _escape(new)) for span, new in found]
 
-    def _scan_inner(self, text: bytes, depth: int, *, rules: bool) -> list[Replacement]:
+    def _scan_inner(self, text: bytes, depth: int, look: Look) -> list[Replacement]:
         """Return what a decoded text holds, JSON or not."""
         if (
             not self._may_know(text)
             and PLACEHOLDER not in text
-            and not (rules and suspicious(b'"' + text))
+            and not (look.rules and suspicious(b'"' + text))
+            and not (look.own and self.rules.find_more)
         ):
             return []
+        names = look.rules and not look.declared
         if depth <= MAX_DEPTH and is_json(text):
-            return self._scan_json(text, depth, kind_of_path if rules else no_kind, rules=rules)
-        return self._scan_text(text, depth, settings(text) if rules else (), rules=rules)
+            kind_of = self._kind_of_path if names else no_kind
+            content = everywhere if look.own else nowhere
+            return self._scan_json(text, depth, kind_of, content, rules=look.rules)
+        found = settings(text, self.rules.built_in_kind) if names else ()
+        return self._scan_text(text, depth, found, look=look)
 
     def _scan_text(
         self,
@@ -189,71 +288,118 @@ class TextRedactor:
         found: Iterable[Found],
         decoded: Callable[[bytes], bytes] = bytes,
         *,
-        rules: bool = True,
+        look: Look = Look(),  # noqa: B008 (a constant: a tuple)
     ) -> list[Replacement]:
-        """Return these secrets, whatever has a secret's format, what is known, and what is encoded
-        in the text. Of places that overlap, the first only. `decoded` gives the secret that a
-        spelling of it stands for.
+        """Return these secrets, whatever has a secret's format, what is known, what the rules of
+        the user find, and what is encoded in the text. Of places that overlap, the first only.
+        `decoded` gives the secret that a spelling of it stands for.
         """
         kept: list[Span] = []
         replacements: list[Replacement] = []
-        by_format = formats(text, Span(0, len(text))) if rules else ()
+        by_format: Iterable[Found] = ()
+        if look.rules:
+            find = evident_formats if look.declared else formats
+            by_format = find(text, Span(0, len(text)))
         for span, kind in chain(found, by_format, self.table.known.find(text)):
             value = text[span.start : span.end]
             if PLACEHOLDER in value:
                 self.table.reserve_in(value)
-            elif value and _insert_if_free(kept, span):
-                replacements.append((span, self.table.encoded_placeholder(kind, decoded(value))))
+            elif value and _insert_if_free(kept, before_digits(text, span)):
+                span = before_digits(text, span)
+                value = decoded(text[span.start : span.end])
+                own_name = self.rules.is_own(kind)
+                new = self.table.encoded_placeholder(kind, value, own=own_name)
+                replacements.append((span, new))
+        for span, kind in self._own_found(text, look):
+            for part in _free_parts(kept, span):
+                value = decoded(text[part.start : part.end])
+                if value.strip() and _insert_if_free(kept, part):
+                    new = self.table.encoded_placeholder(kind, value, own=True)
+                    replacements.append((part, new))
         if PLACEHOLDER in text:
             self.table.reserve_in(text)
         if depth < MAX_DEPTH and len(text) <= MAX_DECODED_BYTES:
             rest = splice(text, [(span, b" " * (span.end - span.start)) for span in kept])
-            replacements += self._scan_encoded(rest, depth + 1, rules=rules)
+            replacements += self._scan_encoded(rest, depth + 1, look)
         return replacements
 
-    def _scan_encoded(self, text: bytes, depth: int, *, rules: bool) -> Iterator[Replacement]:
+    def _own_found(self, text: bytes, look: Look) -> list[Found]:
+        """Return what the rules of the user find in a text, and what they found before."""
+        if not look.own:
+            return []
+        found = [*self.table.known.find_own(text)]
+        if look.rules and self.rules.find_more:
+            found += self.rules.find(text)
+        return [(before_digits(text, span), kind) for span, kind in merged(found)]
+
+    def _scan_encoded(self, text: bytes, depth: int, look: Look) -> Iterator[Replacement]:
         """Yield what a text holds in JSON, base64, percent encoding and the escapes of JSON."""
         begin = _JSON_WITHIN.search(text)
         if begin is not None:
-            at, kind_of = begin.start(), kind_of_path if rules else no_kind
-            for span, new in self._scan_json(text[at:], depth, kind_of, rules=rules):
+            at = begin.start()
+            kind_of = self._kind_of_path if look.rules and not look.declared else no_kind
+            content = everywhere if look.own else nowhere
+            part = text[at:]
+            for span, new in self._scan_json(part, depth, kind_of, content, rules=look.rules):
                 moved = Span(span.start + at, span.end + at)
                 yield moved, new
                 text = text[: moved.start] + b" " * (span.end - span.start) + text[moved.end :]
         for run in [*base64_runs(text, self.table.known.occur_encoded)]:
-            new = splice(run.text, self._scan_inner(run.text, depth, rules=rules))
+            new = splice(run.text, self._scan_inner(run.text, depth, look))
             if new != run.text:
                 yield run.span, run.encode(new)
                 text = text[: run.span.start] + b" " * len(run.raw) + text[run.span.end :]
         percent = decode_percent(text)
         if percent is not None:
-            for span, new in self._scan_inner(percent.text, depth, rules=rules):
+            for span, new in self._scan_inner(percent.text, depth, look):
                 yield percent.origin(span), encode_percent(new)
         elif b"\\" in text:
             escaped = decode_string(text, Span(0, len(text)))
-            for span, new in self._scan_inner(escaped.text, depth, rules=rules):
-                yield escaped.origin(span), new
+            for span, new in self._scan_inner(escaped.text, depth, look):
+                yield escaped.origin(span), _escape(new)
 
     def _may_know(self, text: bytes) -> bool:
         """Return whether a known value may stand in a text, in any spelling."""
         return bool(self.table.known) and (self.table.known.occur(text) or respelled(text))
 
+    def _kind_of_path(self, path: Path) -> str | None:
+        """Return the kind by the innermost name, because each member of a list of passwords is a
+        password.
+        """
+        # Declarations describe secrets and hold none. Only the ends of a path are read: reading all
+        # of it for each scalar would cost the square of the depth, and depth is not bounded.
+        if is_declaration(path):
+            return None
+        names = (step for step in reversed(path[-16:]) if isinstance(step, str))
+        name = next(names, None)
+        return None if name is None else self.rules.built_in_kind(name)
 
-def no_kind(_path: Sequence[str | int]) -> None:
+
+def no_kind(_path: Path) -> None:
     """Give no kind: names give nothing away, because what is looked for is known."""
 
 
-def kind_of_path(path: Sequence[str | int]) -> str | None:
-    """Return the kind by the innermost name, because each member of a list of passwords is a
-    password.
-    """
-    # Schemas of tools describe secrets and hold none. Only the ends of a path are read: reading all
-    # of it for each scalar would cost the square of the depth, and depth is not bounded.
-    if not _SCHEMAS.isdisjoint(path[:16]):
-        return None
-    names = (step for step in reversed(path[-16:]) if isinstance(step, str))
-    name = next(names, None)
-    return None if name is None else kind_of_name(name)
+def _is_content_of_line(path: Path) -> bool:
+    """Return whether a value of a line of a cassette is what somebody wrote."""
+    return path[0] in ("text", "stderr", "body") or (path[0] == "m" and is_content(path[1:]))
+
+
+def _escape(new: bytes) -> bytes:
+    """Return a replacement as a JSON string spells it. That of a number has quotes of its own."""
+    return new.replace(b"\\", b"\\\\").replace(b'"', b'\\"') if b'"' in new else new
+
+
+def _free_parts(kept: list[Span], span: Span) -> Iterator[Span]:
+    """Yield the parts of a span that none of the sorted ones covers."""
+    start = span.start
+    for other in kept[max(bisect(kept, span) - 1, 0) :]:
+        if other.start >= span.end:
+            break
+        if other.start > start:
+            yield Span(start, other.start)
+        start = max(start, other.end)
+    if start < span.end:
+        yield Span(start, span.end)
 
 
 def _insert_if_free(spans: list[Span], span: Span) -> bool:

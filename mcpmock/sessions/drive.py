@@ -29,6 +29,7 @@ from mcpmock.playback.plan.steps import bare_take
 from mcpmock.playback.timing import Timing
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.redaction.placeholders import highest_number
+from mcpmock.redaction.redaction_rules import NO_OWN_RULES, rules_of_header
 from mcpmock.runner import FLUSH_TIMEOUT_S
 from mcpmock.transports.session_router import TransportKind
 
@@ -136,6 +137,7 @@ async def drive_and_record(
     can the two be compared. Raises as `run_sessions` does.
     """
     redact = any(take.header.redaction != "off" for take in cassette.takes)
+    own = [rules_of_header(take.header.redaction) for take in cassette.takes]
     with TemporaryDirectory(prefix="mcpmock-") as folder:
         output = Path(folder) / "live.jsonl"
         setup = Setup(
@@ -145,6 +147,7 @@ async def drive_and_record(
             recording=Recording(
                 output=output,
                 redact=redact,
+                rules=sum(own, NO_OWN_RULES),
                 placeholders=highest_number(cassette),
                 values=values or {},
             ),

@@ -26,6 +26,7 @@ from mcpmock.explore.shrink import Shrinking, shrink
 from mcpmock.explore.variant import Variant
 from mcpmock.faults.plan import plan_text
 from mcpmock.redaction.cassettes import redact_cassette
+from mcpmock.redaction.redaction_rules import NO_OWN_RULES, rules_of_header
 from mcpmock.trials.oracle import Broken, Oracles
 from mcpmock.trials.search import RERUNS, Reruns, Search, run_again
 
@@ -327,7 +328,8 @@ def encoded_as(cassette: Cassette, like: Cassette) -> bytes:
     """Return the bytes of a recording; redacted if the other one is."""
     data = encode_cassette(cassette)
     redact = any(take.header.redaction != "off" for take in like.takes)
-    return redact_cassette(data).data if redact else data
+    own = [rules_of_header(take.header.redaction) for take in like.takes]
+    return redact_cassette(data, sum(own, NO_OWN_RULES)).data if redact else data
 
 
 async def end_session(session: int) -> tuple[str, ...]:

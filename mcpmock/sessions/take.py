@@ -31,7 +31,8 @@ from mcpmock.cassette.project_folder import find_recording, is_in_project_folder
 from mcpmock.errors import CassetteError, RecordingIncomplete
 from mcpmock.printable import many, mcpmock_command
 from mcpmock.recording.recorder import Ledger, Recorder
-from mcpmock.redaction.redactor import RULES, Redactor
+from mcpmock.redaction.redaction_rules import NO_OWN_RULES, RedactionRules
+from mcpmock.redaction.redactor import Redactor, redaction_of
 from mcpmock.version import VERSION
 
 LOCK_TIMEOUT_S = 2.0
@@ -55,6 +56,8 @@ class Recording:
     new: bool = False
     strict: bool = False
     redact: bool = True
+    rules: RedactionRules = NO_OWN_RULES
+    """The redaction rules of the user."""
     placeholders: int = 0
     """The highest number of the placeholders that a driven client sends."""
     values: Mapping[str, str] = attrs.field(factory=dict)
@@ -153,7 +156,7 @@ class TakeRecording:
             tool=f"mcpmock {VERSION}",
             transport=transport,
             target=_redacted_target(target, redactor),
-            redaction={"rules": RULES} if redactor else "off",
+            redaction=redaction_of(redactor.rules) if redactor else "off",
             test=self.recording.test,
             sibling_of=self._cassette.name if self.recording.sibling_of else None,
         )
@@ -290,7 +293,7 @@ async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
         file = open_take(path, new=path not in find_siblings(cassette))
     if file is None:
         raise CassetteError(path, "another mcpmock is recording to it")
-    redactor = Redactor() if recording.redact else None
+    redactor = Redactor(recording.rules) if recording.redact else None
     if redactor is not None:
         redactor.learn(os.environ)
         redactor.learn_bindings(recording.values)

@@ -24,6 +24,7 @@ from mcpmock.faults.shorthand import shorthand_of
 from mcpmock.printable import printable, shell_command
 from mcpmock.protocol.messages import C2S, Frame
 from mcpmock.redaction.cassettes import redact_cassette
+from mcpmock.redaction.redaction_rules import RedactionRules
 from mcpmock.redaction.redactor import Redactor
 from mcpmock.view.html_page import encode
 from mcpmock.view.miss_report import miss_lines
@@ -54,7 +55,7 @@ def _lines(settings: Settings, log: Log, faults: FaultControl) -> Iterator[str]:
     yield f"{action} {settings.shown} (record mode {settings.mode}){recording}"
     for miss in log.misses:
         yield from miss_lines(miss, Path(settings.shown), keywords=True)
-    last, stderr = _without_secrets(log)
+    last, stderr = _without_secrets(log, settings.redaction_rules(shown=True))
     if last:
         yield "last messages:"
         for frame in last[-MAX_LINES:]:
@@ -76,9 +77,9 @@ def _lines(settings: Settings, log: Log, faults: FaultControl) -> Iterator[str]:
         yield f"  {reproduction(settings, last, faults)}"
 
 
-def _without_secrets(log: Log) -> tuple[list[Frame], bytes]:
+def _without_secrets(log: Log, rules: RedactionRules) -> tuple[list[Frame], bytes]:
     """Return the last messages and the end of standard error, as a recording would have them."""
-    redactor = Redactor()
+    redactor = Redactor(rules)
     for player in log.players:
         redactor.learn_bindings(player.bindings)
     last, stderr = list(log.last), bytes(log.stderr)
@@ -137,18 +138,18 @@ class SessionLog:
     def _note(self, session: int, frame: Frame) -> None:
         self._messages.append((monotonic() - self._start, session, frame))
 
-    def cassette(self, name: str) -> Cassette:
+    def cassette(self, name: str, rules: RedactionRules) -> Cassette:
         """Return the session as a recording, redacted as one."""
         header = Header(mcpmock=FORMAT, transport="memory", test=name)
         lines = [encode(header) + b"\n"]
         for n, (seconds, session, frame) in enumerate(list(self._messages), 1):
             bare = Frame(frame.direction, frame.raw, frame.eol)
             lines.append(event_line(n, round(seconds * 1_000_000), bare, session=session))
-        return read("this test", redact_cassette(b"".join(lines)).data)
+        return read("this test", redact_cassette(b"".join(lines), rules).data)
 
 
 def write_failure_page(
-    folder: Path, test: str, recorded: Path, live: SessionLog
+    folder: Path, test: str, settings: Settings, live: SessionLog
 ) -> tuple[Path | None, str]:
     """Write the page of a test. Gives the path, and a line that says where the page is, or why
     there is none.
@@ -157,10 +158,12 @@ def write_failure_page(
     if len(name) > MAX_NAME_CHARS:
         name = f"{name[:MAX_NAME_CHARS]}-{sha256(test.encode()).hexdigest()[:8]}"
     path = folder / f"{name}.html"
-    seen = live.cassette(test)
+    seen = live.cassette(test, settings.redaction_rules(shown=True))
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        page = report_page(load(recorded), seen) if recorded.exists() else report_page(seen)
+        page = (
+            report_page(load(settings.path), seen) if settings.path.exists() else report_page(seen)
+        )
         rewrite(path, page)
     except (McpMockError, OSError) as error:
         return None, printable(f"report: none, because {error}")

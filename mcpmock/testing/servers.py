@@ -21,7 +21,7 @@ from mcpmock.api.server import ReplayServer, read_authorization, replay_options
 from mcpmock.api.targets import parse_server, say
 from mcpmock.api.thread import Thread
 from mcpmock.api.thread_server import ThreadServer
-from mcpmock.batch.match_rules import rules_beside
+from mcpmock.batch.match_rules import with_rules_beside
 from mcpmock.cassette.merge import own_first
 from mcpmock.cassette.model import Cassette
 from mcpmock.faults.control import Faults, run_of
@@ -30,6 +30,7 @@ from mcpmock.faults.receipts import FaultRun
 from mcpmock.playback.player import InexactAnswer
 from mcpmock.playback.session_selection import PlayerOptions
 from mcpmock.printable import printable, shell_command
+from mcpmock.redaction.redaction_rules import NO_OWN_RULES
 from mcpmock.sessions.local_front import LocalFront, ServerPlace
 from mcpmock.sessions.replay import Replay
 from mcpmock.sessions.run import Setup, run_sessions
@@ -154,7 +155,9 @@ class RecordingServer(ThreadServer):
             back=self._server,
             replay=self._replay,
             faults=self._run,
-            recording=Recording(output=self._output, test=self._test),
+            recording=Recording(
+                output=self._output, test=self._test, rules=self._settings.redaction_rules()
+            ),
             observers=[self.log.watch],
             say=say,
             stop=stop,
@@ -238,8 +241,10 @@ def _replay_options(settings: Settings, cassette: Cassette) -> PlayerOptions:
     """Return the options of the replay, with the rules beside the cassette. In a race no message of
     a call is delayed: all are sent before the client cancels.
     """
-    beside = rules_beside(cassette, no_rules=settings.playing.get("no_rules", False))
-    options = replay_options(**settings.playing).with_rules(beside)
+    no_rules = settings.playing.get("no_rules", False)
+    options = with_rules_beside(replay_options(**settings.playing), cassette, no_rules=no_rules)
+    shown = settings.redaction_rules(shown=True)
+    options = attrs.evolve(options, redaction=(options.redaction or NO_OWN_RULES) + shown)
     if settings.races is None:
         return options
     return attrs.evolve(options, pace=attrs.evolve(options.pace, after_progress=0.0))

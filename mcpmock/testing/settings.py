@@ -15,13 +15,16 @@ import pytest
 
 from mcpmock.api.server import read_authorization, replay_options
 from mcpmock.api.targets import command_words, parse_server
+from mcpmock.batch.redaction_rules import redaction_rules_of
 from mcpmock.errors import McpMockError
 from mcpmock.faults.control import Given, check_seed, is_file, several
 from mcpmock.faults.match import Match, to_match
 from mcpmock.faults.races.grid import REACTIONS, Reaction
 from mcpmock.options.option import check_value, options_of, read_environment
 from mcpmock.options.project_file import find_project_file
+from mcpmock.options.redacting import RedactionOptions
 from mcpmock.options.replay import ReplayOptions
+from mcpmock.redaction.redaction_rules import RedactionRules
 from mcpmock.stubs.builder import Stub
 
 from .record_mode import MODES, check_choice, config_mode
@@ -89,6 +92,8 @@ class Settings:
     """The login that clients need, as for `serve`."""
     explore: int | tuple[int, ...] | None = None
     """How many schedules the body of the test is run in, or which ones, by number."""
+    redaction: RedactionOptions = attrs.field(factory=RedactionOptions)
+    """What is taken for secret in recordings and in the reports of failed tests."""
     named: bool = True
     """Whether the marker names a cassette."""
 
@@ -111,6 +116,13 @@ class Settings:
     def may_be_born(self) -> bool:
         """Whether `born` matters in this mode."""
         return self.mode in ("once", "new_episodes")
+
+    def redaction_rules(self, *, shown: bool = False) -> RedactionRules:
+        """Return the redaction rules of a recording; `shown`, of what is printed, which has no
+        hashes. Raises McpMockError.
+        """
+        options = attrs.evolve(self.redaction, redact_as="number") if shown else self.redaction
+        return redaction_rules_of(options, self.path)
 
     def as_born(self, born: bool) -> Settings:
         """Return a copy with `born` set."""
@@ -176,6 +188,8 @@ def _settings_of(item: pytest.Item) -> Settings:
     if config.getoption("mcpmock_strict"):
         unused, playing["match"], playing["on_miss"] = FAIL, "exact", "error"
     replay_options(**playing)
+    redaction = _redaction_of(config)
+    redaction_rules_of(redaction, None)
     read_authorization(given.get("auth"))
     url, stub = given.get("url"), given.get("stub")
     if url is not None:
@@ -191,6 +205,7 @@ def _settings_of(item: pytest.Item) -> Settings:
         stub=stub,
         auth=given.get("auth"),
         explore=_schedules(given.get("explore")),
+        redaction=redaction,
         named=given.get("cassette") is not None,
         playing=playing,
         faults=tuple(_find_plan(item, fault) for fault in several(given.get("faults"))),
@@ -211,6 +226,15 @@ def _rules_of(sources: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]
             if texts := tuple(texts):
                 found[name] = (*found.get(name, ()), *texts)
     return found
+
+
+def _redaction_of(config: pytest.Config) -> RedactionOptions:
+    return RedactionOptions(
+        redact_key=tuple(config.getini("mcpmock_redact_key")),
+        redact_value=tuple(config.getini("mcpmock_redact_value")),
+        redact_path=tuple(config.getini("mcpmock_redact_path")),
+        keep_key=tuple(config.getini("mcpmock_redact_keep")),
+    )
 
 
 def _project_options(folder: Path) -> dict[str, Any]:

@@ -35,6 +35,7 @@ GLOSSARY = {
     "Rules": {
         "IgnoreRules": "mcpmock.semantic_diff.ignore_rules",
         "MatchRules": "mcpmock.matching.match_rule",
+        "RedactionRules": "mcpmock.redaction.redaction_rules",
     },
     "Schedule": {"Schedule": "mcpmock.playback.schedule"},
     "Session": {
