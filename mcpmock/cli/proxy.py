@@ -23,7 +23,6 @@ from .replay import play
 from .run_setup import faults_of, front_of, redaction_of, run_to_end, server_of
 
 if TYPE_CHECKING:
-    from mcpmock.redaction.redaction_rules import RedactionRules
     from mcpmock.sessions.run import Setup
     from mcpmock.sessions.servers import Server
     from mcpmock.sessions.take import Recording
@@ -63,16 +62,15 @@ def proxy(
         raise click.UsageError("rules about what may differ need --cassette")
     if redaction.given and file is None and output is None:
         raise click.UsageError("rules for redaction need --record or --cassette")
-    rules = redaction_of(redaction, output or file)
     back = server_of(server)
     played = ReplayCommandOptions(**attrs.asdict(matching))
-    recording = None if output is None else _added(output, back, rules)
+    recording = None if output is None else _added(output, back, redaction)
     if file is not None:
         if file.exists() and mode in (None, "none", "once"):
             return play([file], played, listening, console, faults=faults_of(faults))
         if file.exists() and mode == "new_episodes":
             played = attrs.evolve(played, on_miss="live")
-            recording = _recording(file, mode, rules)
+            recording = _recording(file, mode, redaction)
             return play(
                 [file],
                 played,
@@ -82,7 +80,7 @@ def proxy(
                 faults=faults_of(faults),
                 server=back,
             )
-        recording = _recording(file, mode, rules)
+        recording = _recording(file, mode, redaction)
 
     from mcpmock.sessions.run import Setup
 
@@ -92,7 +90,7 @@ def proxy(
     return _pass_on(setup, server, console)
 
 
-def _added(output: str, server: Server, rules: RedactionRules) -> Recording:
+def _added(output: str, server: Server, redaction: RedactionOptions) -> Recording:
     """Record every session, behind what is there. A server may repeat a secret of a header."""
     from mcpmock.redaction.placeholders import PLACEHOLDER
     from mcpmock.redaction.secret_names import kind_of_name
@@ -104,28 +102,32 @@ def _added(output: str, server: Server, rules: RedactionRules) -> Recording:
         for i, (name, value) in enumerate(server.headers if isinstance(server, Url) else ())
         if (kind := kind_of_name(name)) is not None
     }
-    return Recording.to(output, values=secrets, rules=rules)
+    return Recording.to(output, values=secrets, rules=redaction_of(redaction, output))
 
 
-def _recording(file: Path, mode: str | None, rules: RedactionRules) -> Recording:
+def _recording(file: Path, mode: str | None, redaction: RedactionOptions) -> Recording:
     """Record every session; an existing file is kept until the clean end. Raises CassetteError."""
     from mcpmock.errors import CassetteError
     from mcpmock.sessions.take import Recording
 
     if mode in (None, "none"):
         raise CassetteError(file, "no such file or folder", hint="to record it, use --mode once")
+    rules = redaction_of(redaction, file)
     return Recording(output=file, overwrite=mode in ("all", "rewrite"), rules=rules)
 
 
 def _pass_on(setup: Setup, options: ServerOptions, console: ConsoleOptions) -> int:
-    from mcpmock.sessions.http_front import HttpFront
-
-    front, back = setup.front, setup.back
     given = "--header" if options.header else "--header-env" if options.header_env else ""
-    same = isinstance(front, HttpFront) and back and front.kind in (None, back.kind)
-    if given and same:
+    if given and _speak_the_same(setup):
         raise click.UsageError(
             f"{given} has no effect: client and server use the same transport, so requests pass "
             "unchanged"
         )
     return run_to_end(setup, console)
+
+
+def _speak_the_same(setup: Setup) -> bool:
+    from mcpmock.sessions.http_front import HttpFront  # 60 modules, which a proxy over pipes spares
+
+    front, back = setup.front, setup.back
+    return isinstance(front, HttpFront) and back is not None and front.kind in (None, back.kind)

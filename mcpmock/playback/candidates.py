@@ -78,12 +78,6 @@ class Candidate:
         if speaks:
             self.speak().begin(now)
 
-    def plan_ahead(self, steps: int, now: float) -> None:
-        """Plan so many more steps of the recording."""
-        self.plan.grow(steps)
-        if self._schedule is not None:
-            self._schedule.follow_plan(now)
-
     def send_due(self, now: float) -> list[Frame]:
         """Return what is due, in order, with the live ids in place of the recorded ones."""
         frames: list[Frame] = []

@@ -16,7 +16,6 @@ finds, `fallback` has mcpmock's own answers, `sessions` reports.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from math import inf
 from typing import Literal
 
 import attrs
@@ -62,12 +61,6 @@ from .unused import leftovers
 from .variables import Bindings, Mismatch
 
 __all__ = ["Player", "PlayerNote", "PlayerOptions", "Report", "SessionSelection"]
-
-
-IDLE_S = 0.005
-"""How long a client must have been silent for its recording to be planned on meanwhile."""
-_IDLE_STEPS = 40
-"""Half a millisecond, which the next answer may have to wait for."""
 
 
 @attrs.frozen
@@ -140,9 +133,6 @@ class Player(Stage):
     _over: bool = False
     """The client ended the session."""
     _wake_at: float | None = None
-    _fed_at: float = 0.0
-    _idle_at: float = -inf
-    """When this stage is woken to plan ahead."""
     _closing: str | None = None
     _said: set[tuple[str, str]] = attrs.field(factory=set)
     """The tools of which was said that rules make different requests of them equal."""
@@ -163,7 +153,6 @@ class Player(Stage):
         return self._send_due(now)
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
-        self._fed_at = now
         self._candidates.note_activity(now)
         for frame in seen:
             live = self._assembly.add(frame)
@@ -172,8 +161,6 @@ class Player(Stage):
         return self._send_due(now)
 
     def wake(self, now: float) -> Iterable[Action]:
-        if now >= self._fed_at + IDLE_S and self.leading is not None:
-            self.leading.plan_ahead(_IDLE_STEPS, now)
         return self._send_due(now)
 
     @property
@@ -644,13 +631,4 @@ class Player(Stage):
         ):
             self._wake_at = due
             actions.append(Wake(due))
-        if self._idle_at <= now and not self._closing and self._plans_ahead:
-            self._idle_at = max(now, self._fed_at + IDLE_S)
-            actions.append(Wake(self._idle_at))
         return actions
-
-    @property
-    def _plans_ahead(self) -> bool:
-        """Whether the time in which the client is silent is used to plan what it will ask."""
-        lead = self.leading
-        return lead is not None and lead.answered > 0 and not lead.plan.whole

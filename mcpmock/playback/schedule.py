@@ -230,12 +230,6 @@ class Schedule:
         released += self._take_over_plan()
         self._release(released, now, self._overlaps.note_event(event))
 
-    def follow_plan(self, now: float) -> None:
-        """Follow the plan that has grown: nothing new can be sent, but what is new needs no look
-        later.
-        """
-        self._release(self._take_over_plan(), now)
-
     def _take_over_plan(self) -> list[int]:
         """Take over what was planned since. Gives the messages that wait for nothing."""
         released = []

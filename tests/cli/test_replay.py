@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -192,20 +190,3 @@ def test_null_is_not_absent() -> None:
         "  event 4: different; $.a: recorded null, asked 1; $.c: recorded absent, asked null"
         == (miss_lines(Miss("tools/call", (near,)), Path("a.jsonl"))[1])
     )
-
-
-@pytest.mark.e2e
-def test_what_a_replay_imports(file: Path) -> None:
-    """A client waits for it: over stdio neither HTTP, nor rich, nor the recorder is needed."""
-    unneeded = ["h11", "rich", "mcpmock.channels.http", "mcpmock.recording"]
-    code = f"""
-import atexit, sys
-from mcpmock.cli import main
-atexit.register(lambda: print([x for x in {unneeded} if x in sys.modules], file=sys.stderr))
-sys.argv = ["mcpmock", "replay", {str(file)!r}]
-main()
-"""
-    command = [sys.executable, "-c", code]
-    done = subprocess.run(command, stdin=subprocess.DEVNULL, capture_output=True, check=True)
-
-    assert done.stderr.endswith(b"[]\n")

@@ -7,7 +7,6 @@ import random
 
 import pytest
 
-from mcpmock.playback.player import IDLE_S
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
@@ -376,18 +375,15 @@ def test_what_was_left_over() -> None:
     ] == player_of(played).leftovers()
 
 
-def test_the_rest_is_planned_while_the_client_is_silent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A long recording is planned as far as answers need; the rest follows in the pauses."""
-    monkeypatch.setattr("mcpmock.protocol.correlation.MAX_CLOSED_CALLS", 1)
-    calls = [line for n in range(1, 200) for line in (c(call(n, "a")), s(response(n)))]
+def test_silence_costs_the_next_call_nothing() -> None:
+    """While the client says nothing, nothing is done: how long it was silent does not matter, nor
+    how long the recording is.
+    """
+    calls = [line for n in range(1, 500) for line in (c(call(n, "a")), s(response(n)))]
     played = play(*OPENING, *calls)
     played.at(0, client=INITIALIZE, to_client=WELCOME)
-    candidate = player_of(played).leading
-    assert candidate is not None
-    assert not candidate.plan.whole
-    for n in range(1, 5):
-        played.at(n * IDLE_S / 10, client=call(n, "a"), to_client=response(n))
-    assert len(candidate.plan.messages) < 20
-    played.nothing_more()
+    played.at(0.001, client=call(1, "a"), to_client=response(1))
 
-    assert candidate.plan.whole
+    assert played.pipeline.next_due is None
+    played.at(9, client=call(2, "a"), to_client=response(2))
+    assert played.pipeline.next_due is None
