@@ -13,7 +13,7 @@ from typing import Any
 
 import msgspec
 
-from .raw_json import UNREADABLE, elements, members, value_at
+from .raw_json import PADDING, UNREADABLE, begins_with, elements, members, value_at
 from .transport_facts import (
     ExchangeEnd,
     Fact,
@@ -191,11 +191,7 @@ _MAX_PLAIN_DIGITS = 5000
 
 def parse(raw: bytes) -> Message:
     """Return the message in these bytes. Never raises: what is not JSON-RPC is Opaque."""
-    if raw[:1] == b"[" or raw.lstrip()[:1] == b"[":
-        return BATCH if any(item is not OPAQUE for item in parse_items(raw)) else OPAQUE
     try:
-        if not raw.isascii():
-            raw.decode()
         found = _envelope.decode(raw)
     except UNREADABLE:
         return _parse_by_scan(raw)
@@ -208,17 +204,16 @@ def parse_items(raw: bytes) -> list[Message]:
         return [parse(raw)]
     spans = elements(raw)
     if spans is None:
-        return [OPAQUE] if raw.lstrip()[:1] == b"[" else [parse(raw)]
+        return [OPAQUE] if begins_with(raw, b"[") else [parse(raw)]
     inside = [raw[span.start : span.end] for span in spans]
     return [OPAQUE if item[:1] == b"[" else parse(item) for item in inside]
 
 
 def _parse_by_scan(raw: bytes) -> Message:
-    # Node and Python send what msgspec refuses: lone surrogates, NaN, thousands of nested brackets.
-    try:
-        raw.decode()
-    except UnicodeDecodeError:
-        return OPAQUE
+    # Node and Python send what msgspec refuses: lone surrogates, NaN, thousands of nested brackets;
+    # others a byte order mark.
+    if begins_with(raw, b"["):
+        return BATCH if any(item is not OPAQUE for item in parse_items(raw)) else OPAQUE
     spans = members(raw) or {}
     values: dict[str, Any] = {name: raw[span.start : span.end] for name, span in spans.items()}
     method = decode(values["method"]) if "method" in values else msgspec.UNSET
@@ -253,13 +248,16 @@ def decode(raw: bytes) -> Any:
     try:
         return msgspec.json.decode(raw)
     except UNREADABLE:
-        # msgspec refuses what real peers send: lone surrogates, NaN, integers of 5,000 digits.
+        # msgspec refuses what real peers send: lone surrogates, NaN, integers of 5,000 digits, a
+        # byte order mark. Bytes that are not UTF-8 are U+FFFD to Node and browsers.
         import json
 
-        try:
-            return json.loads(raw)
-        except UNREADABLE:
-            return None
+        for errors in ("surrogatepass", "replace"):
+            try:
+                return json.loads(raw.decode("utf-8", errors).strip(PADDING))
+            except UNREADABLE:
+                continue
+        return None
 
 
 def encode(value: Any) -> bytes:

@@ -26,6 +26,14 @@ class Span(NamedTuple):
 
 
 _SPACE = rb"[ \t\r\n]*+"
+# RFC 8259 8.1 lets parsers ignore a byte order mark; `fetch`, .NET and Java do. Clients trim
+# lines before they parse them, and what `trim` takes away differs: in Java all control characters,
+# in JavaScript the mark, in most languages the spaces of Unicode.
+PADDING = "".join(map(chr, (*range(0x21), 0x85, 0xA0, 0x1680, *range(0x2000, 0x200C)))) + (
+    "\u2028\u2029\u202f\u205f\u3000\ufeff"
+)
+"""What may stand before and behind a JSON text."""
+_PADDING = re.compile(b"(?:[\\x00-\\x20]|%b)*+" % "|".join(PADDING[0x21:]).encode())
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _NAME = re.compile(_SPACE + rb",?" + _SPACE + b"(" + _STRING + b")" + _SPACE + b":" + _SPACE, re.S)
 _VALUE = re.compile(_SPACE + b":" + _SPACE + b"(" + _STRING + rb'|[^ \t\r\n,:{}\[\]"]++)', re.S)
@@ -37,6 +45,16 @@ _SCALAR = re.compile(_STRING + rb'|[^ \t\r\n,:{}\[\]"]++', re.S)
 _STRINGS_AND_BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[{}\[\]]', re.S)
 _object_of_raw = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _array_of_raw = msgspec.json.Decoder(list[msgspec.Raw])
+
+
+def begin_of_text(raw: bytes) -> int:
+    """Return where the JSON text in `raw` begins: behind byte order marks and white space."""
+    return _match_end(_PADDING, raw, 0)
+
+
+def begins_with(raw: bytes, bracket: bytes) -> bool:
+    """Return whether the JSON text in `raw` begins with this bracket."""
+    return raw.startswith(bracket) or raw.startswith(bracket, begin_of_text(raw))
 
 
 def members(raw: bytes) -> dict[str, Span] | None:
@@ -58,7 +76,7 @@ def elements(raw: bytes) -> list[Span] | None:
     while True:
         at = _match_end(_ITEM, raw, at)
         if raw[at : at + 1] == b"]":
-            return found if not raw[at + 1 :].strip(b" \t\r\n") else None
+            return found if _ends(raw, at + 1) else None
         end = _skip_value(raw, at)
         if end is None:
             return None
@@ -148,7 +166,7 @@ def walk(raw: bytes) -> Iterator[tuple[list[str | int], Span]]:
     # One list, valid until the next step: copies of deep paths would cost n^2.
     path: list[str | int] = []
     opened: list[bytes] = []
-    at = _match_end(_ITEM, raw, 0)
+    at = begin_of_text(raw)
     while at < len(raw):
         byte = raw[at : at + 1]
         if byte in (b"{", b"["):
@@ -229,7 +247,7 @@ def _members_by_scan(raw: bytes) -> dict[str, Span] | None:
         name = _NAME.match(raw, at)
         if name is None:
             at = _match_end(_ITEM, raw, at)
-            closed = raw[at : at + 1] == b"}" and not raw[at + 1 :].strip(b" \t\r\n")
+            closed = raw[at : at + 1] == b"}" and _ends(raw, at + 1)
             return found if closed else None
         end = _skip_value(raw, name.end())
         if end is None:
@@ -258,8 +276,13 @@ def _skip_value(raw: bytes, at: int) -> int | None:
 
 
 def _enter_container(raw: bytes, bracket: bytes) -> int | None:
-    at = _match_end(_ITEM, raw, 0)
+    at = begin_of_text(raw)
     return at + 1 if raw[at : at + 1] == bracket else None
+
+
+def _ends(raw: bytes, at: int) -> bool:
+    """Return whether nothing but padding follows."""
+    return _match_end(_PADDING, raw, at) == len(raw)
 
 
 def _match_end(pattern: re.Pattern[bytes], raw: bytes, at: int) -> int:

@@ -18,7 +18,7 @@ from urllib.parse import quote, unquote_to_bytes
 import attrs
 import msgspec
 
-from mcpmock.protocol.raw_json import UNREADABLE, Span
+from mcpmock.protocol.raw_json import UNREADABLE, Span, begin_of_text, begins_with
 
 MAX_DECODED_BYTES = 1 << 20
 """Longer strings are not decoded: what they hold is found in their own spelling only."""
@@ -128,10 +128,10 @@ def base64_runs(text: bytes, needles: Callable[[bytes], bool]) -> Iterator[Base6
 
 def is_json(text: bytes) -> bool:
     """Return whether a text is one JSON object or array."""
-    if text.lstrip()[:1] not in (b"{", b"["):
+    if not begins_with(text, b"{") and not begins_with(text, b"["):
         return False
     try:
-        _raw_json.decode(text)
+        _raw_json.decode(text[begin_of_text(text) :])
     except UNREADABLE:
         return False
     return True

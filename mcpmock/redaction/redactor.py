@@ -23,10 +23,11 @@ from mcpmock.protocol.messages import (
     HttpBody,
     HttpRequest,
     HttpResponse,
+    Opaque,
     SseMeta,
     Stderr,
 )
-from mcpmock.protocol.raw_json import Span, splice
+from mcpmock.protocol.raw_json import Span, begins_with, splice
 
 from .encodings import is_json, unwrapped
 from .placeholders import HOLE, PLACEHOLDER
@@ -40,7 +41,6 @@ RULES = 2
 """The version of the rules, written into the header of every take."""
 
 _MAX_CACHED_FIELDS = 4096
-_JSON_STARTS = (b"{", b"[")
 _MAX_UNFINISHED_BYTES = 1024
 _ENDS_IN_PLACEHOLDER = re.compile(PLACEHOLDER + rb"[\w-]+:\d+\Z")
 _KEY_LINES = re.compile(rb"[\w+/=:,.\s-]*?(?=-----END)|[\w+/=:,.\s-]*+\Z")
@@ -132,7 +132,7 @@ class Redactor(TextRedactor):
             found = chain(in_url(part, self.rules.kind_of), self._assignments(part))
             return self._scan_text(part, 0, found, look=look)
 
-        if raw.lstrip()[:1] in _JSON_STARTS:
+        if begins_with(raw, b"{") or begins_with(raw, b"["):
             raw = self._settle(raw, lambda part: self._scan_json(part, 0, kind_of, is_content))
         look = Look(own=not is_json(raw))
         return self._settle(raw, scan_text)
@@ -174,10 +174,12 @@ class Redactor(TextRedactor):
     def _replace_in_message(self, frame: Frame) -> bytes:
         """Return the bytes of a message frame. What is not JSON is treated as text."""
         raw = clean = frame.raw
-        if frame.fact is None and self.suspicious(raw):
-            clean = self.json(raw)
-        if frame.fact is None and embeddable(raw):
-            return clean
+        if frame.fact is None:
+            whole = embeddable(raw)
+            if not whole or self.suspicious(raw):
+                clean = self.json(raw)
+            if whole or not isinstance(frame.content, Opaque):
+                return clean
         if frame.exchange is not None:
             return self.body(clean, is_content)
         return self.text(clean, Look(own=not is_json(clean)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from mcpmock.cassette.model import is_utf8
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.methods import ROWS, MessageKind
 
@@ -28,6 +29,7 @@ def check_message(checked: CheckedMessage) -> Iterator[Breach]:
         and m.decode(m.member(checked.raw, "jsonrpc") or b"null") != "2.0"
     ):
         yield Breach("json-rpc", 'no "jsonrpc":"2.0"')
+    yield from _check_encoding(checked.raw)
     if checked.batch:
         yield from _check_batch(checked)
     match message:
@@ -40,6 +42,15 @@ def check_message(checked: CheckedMessage) -> Iterator[Breach]:
                 yield Breach("request-id", f"{method} without an id")
         case m.Response():
             yield from _check_response(checked, message)
+
+
+def _check_encoding(raw: bytes) -> Iterator[Breach]:
+    """Yield what parsers may survive and no message has (RFC 8259 2, 8.1)."""
+    if not raw.isascii() and not is_utf8(raw):
+        yield Breach("utf-8", f"bytes that are not UTF-8: {short(raw)}")
+    text = raw.strip(b" \t\r\n")
+    if not text.startswith((b"{", b"[")) or not text.endswith((b"}", b"]")):
+        yield Breach("json-rpc", "a byte order mark or other bytes stand around the JSON text")
 
 
 def _begins_as_usual(raw: bytes) -> bool:

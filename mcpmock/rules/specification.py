@@ -81,6 +81,8 @@ RULES = (
     Rule("json-rpc", MUST, "basic/index", "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification.", since=_2025_03),
     Rule("not-a-message", MUST, "basic/transports", "The server MUST NOT write anything to its stdout that is not a valid MCP message. The client MUST NOT write anything to the server's stdin that is not a valid MCP message.", until=LAST_LEGACY),
     Rule("not-a-message", MUST, "basic/transports/stdio", "The server MUST NOT write anything to its stdout that is not a valid MCP message. The client MUST NOT write anything to the server's stdin that is not a valid MCP message.", since=LATEST),
+    Rule("utf-8", MUST, "basic/transports", "JSON-RPC messages MUST be UTF-8 encoded.", _2025_03, LAST_LEGACY),
+    Rule("utf-8", MUST, "basic/transports/index", "JSON-RPC messages MUST be UTF-8 encoded.", since=LATEST),
     Rule("id-type", MUST, "basic/index", "Requests MUST include a string or integer ID."),
     Rule("id-null", MUST, "basic/index", "Unlike base JSON-RPC, the ID MUST NOT be null."),
     Rule("notification-id", MUST, "basic/index", "Notifications MUST NOT include an ID."),

@@ -83,9 +83,12 @@ ODD_VALUES = [
         (b'{"id":1,"method":"pi', Opaque()),
         (b'noise{"id":1,"method":"ping"}', Opaque()),
         (b'{"id":1,"method":"ping"}noise', Opaque()),
-        (b'\xef\xbb\xbf{"id":1,"method":"ping"}', Opaque()),
-        (b'{"id":1,"method":"ping","params":"\xff"}', Opaque()),
+        (b'{"id":1,"method":"ping","params":"\xff"}', Request(b"1", "ping", b'"\xff"')),
+        (b'{"id":1,"method":"p\xff"}', Request(b"1", "p\ufffd")),
+        (b'\xef\xbb{"id":1,"method":"ping"}', Opaque()),
+        ('{"id":1,"method":"ping"}'.encode("utf-16"), Opaque()),
         (b"\x00", Opaque()),
+        (b"\xef\xbb\xbf", Opaque()),
         (b"[]", Opaque()),
         (b"[1,2]", Opaque()),
         (b"[[]]", Opaque()),
@@ -98,6 +101,39 @@ ODD_VALUES = [
 def test_parse(raw: bytes, expected: Message) -> None:
     """Bytes are classified leniently; those that are not JSON-RPC are opaque."""
     assert expected == parse(raw)
+
+
+PADDING = [
+    "\ufeff",
+    "\ufeff\ufeff",
+    "\0",
+    "\r",
+    "\x0b\x0c",
+    "\x1e",
+    "\x85",
+    "\xa0",
+    "\u3000",
+    " \ufeff \0",
+]
+"""What clients take away from a message before they parse it, or ignore."""
+
+
+@pytest.mark.parametrize("padding", PADDING, ids=ascii)
+@pytest.mark.parametrize("at", ["before", "behind", "both"])
+def test_bytes_around_a_message_are_read_past(padding: str, at: str) -> None:
+    """What clients survive around a message hides neither the message nor its members."""
+    before = padding.encode() if at != "behind" else b""
+    behind = padding.encode() if at != "before" else b""
+
+    def pad(text: bytes) -> bytes:
+        return before + text + behind
+
+    answer = pad(b'{"id":7,"result":{"a":1}}')
+    assert Response(b"7", b'{"a":1}') == parse(answer)
+    assert member(answer, "result", "a") == b"1"
+    assert decode(answer) == {"id": 7, "result": {"a": 1}}
+    assert Batch() == parse(pad(b"[%b]" % answer.strip(before).strip(behind)))
+    assert [Notification("n")] == parse_items(pad(b'[{"method":"n"}]'))
 
 
 @pytest.mark.parametrize("value", ODD_VALUES, ids=lambda value: value[:12].decode())

@@ -44,7 +44,8 @@ def texts(raw: bytes) -> dict[str, bytes] | None:
         (b'{"a":1', None),
         (b'{"a":"x', None),
         (b'{"a":1} {"b":2}', None),
-        (b'\xef\xbb\xbf{"a":1}', None),
+        (b'\xef\xbb\xbf{"a":1}', {"a": b"1"}),
+        (b'\xef\xbb{"a":1}', None),
     ],
 )
 def test_members(raw: bytes, expected: dict[str, bytes] | None) -> None:
