@@ -432,7 +432,7 @@ class Candidates:
         level = min((match.level for _, match in found), default=None)
         found = [one for one in found if one[1].level == level]
         if found:
-            found.sort(key=lambda one: one[1].handshake_distance)
+            found.sort(key=lambda one: (one[1].handshake_distance, one[1].distance))
             self._prefer(found, now, keep=keep)
             self._accept(found, live, now)
         return level

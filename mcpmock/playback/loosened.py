@@ -29,6 +29,17 @@ _MAX_ITEMS_PAIRED = 200
 """Longer lists in any order have to be equal item by item."""
 
 
+ClientMeta = tuple[dict[Place, Any], dict[Place, Any]]
+"""What a request says of its client: what the first level alone compares, and what the last level
+does not compare.
+"""
+
+
+def client_meta(subject: MatchSubject) -> ClientMeta:
+    """Return what a request says of its client in `_meta`."""
+    return subject.identity, subject.own_meta
+
+
 @attrs.frozen
 class AllowedDifference:
     """A place where two requests differ, and the rule that allows it."""
@@ -259,7 +270,7 @@ class LooseIndex:
     _rows: dict[Hashable, list[int]] = attrs.field(factory=dict)
     """By labels and rest; those that hold placeholders by labels."""
     _requests: dict[int, Loosened] = attrs.field(factory=dict)
-    identities: dict[int, Any] = attrs.field(factory=dict)
+    metas: dict[int, ClientMeta] = attrs.field(factory=dict)
     """What the requests say of their clients, of those that do."""
 
     def request(self, subject: MatchSubject | None) -> LooseRequest | None:
@@ -282,8 +293,8 @@ class LooseIndex:
         key = loosened.labels if holds_placeholder else (loosened.labels, loosened.rest)
         self._rows.setdefault(key, []).append(index)
         self._requests[index] = loosened
-        if identity := request.subject.identity:
-            self.identities[index] = identity
+        if any(meta := client_meta(request.subject)):
+            self.metas[index] = meta
 
     def distance(self, index: int, live: LooseRequest, bindings: Bindings) -> tuple[int, int]:
         """Return how far a recorded request is from a live one (`Leaves.distance`)."""

@@ -50,6 +50,7 @@ from .request_assembly import ClientMessage
 from .request_key import (
     BY_METHOD_ALONE,
     MATCH_LEVELS,
+    META_LEVEL,
     Key,
     MatchSubject,
     handshake_distance,
@@ -84,6 +85,11 @@ class MatchResult(msgspec.Struct, frozen=True):
 
 _MAX_COMPARED = 100
 """How many requests that rules may make equal are compared with a live one."""
+_ALL_LEVELS = [range(count) for count in range(len(MATCH_LEVELS) + 1)]
+_HEADLESS_LEVELS = [
+    [level for level in levels if not FIRST_HEADER_LEVEL <= level < META_LEVEL]
+    for levels in _ALL_LEVELS
+]
 _KEYS_AT_ONCE = 16
 """A tenth of a millisecond, and far enough ahead that most requests find the keys made."""
 
@@ -116,6 +122,7 @@ class RequestIndex:
     _searched: int = 0
     """In how many client events placeholders were looked for."""
     _loose: dict[int, LooseIndex] = attrs.field(factory=dict)
+    _metas: dict[int, Leaves] = attrs.field(factory=dict)
 
     def subject(self, event: ClientEvent) -> MatchSubject | None:
         """Return what a client event asks; None for what is matched by its bytes."""
@@ -137,6 +144,13 @@ class RequestIndex:
         """Return what a client frame asks, recorded or live."""
         subject = match_subject(frame, head)
         return subject if subject is None or head is None else self.placed(subject, head)
+
+    def meta(self, index: int) -> Leaves:
+        """Return what a client event says in `_meta` in words of its client."""
+        if index not in self._metas:
+            recorded = self.subject(self.plan.client_events[index])
+            self._metas[index] = _meta_leaves(recorded)
+        return self._metas[index]
 
     def placed(self, subject: MatchSubject, head: HttpRequest) -> MatchSubject:
         """Return what is asked, with the recorded names of streams and sessions in the place of
@@ -329,9 +343,15 @@ class Matcher:
                 MatchResult(event, one, bindings, self._distance(event, subject))
                 for event, bindings in events
             ]
+            if one == META_LEVEL and len(matches) <= _MAX_COMPARED:
+                matches = [self._with_distance(match, subject) for match in matches]
             if matches:
-                nearest = min(match.handshake_distance for match in matches)
-                return [match for match in matches if match.handshake_distance == nearest]
+                nearest = min((match.handshake_distance, match.distance) for match in matches)
+                return [
+                    match
+                    for match in matches
+                    if (match.handshake_distance, match.distance) == nearest
+                ]
         return []
 
     def find_loosened(self, live: ClientMessage, *, used: bool = False) -> Iterator[MatchResult]:
@@ -347,17 +367,23 @@ class Matcher:
             return
         rows = [self._unused(row, key, used=used) for key, row in index.rows(asked)]
         request = isinstance(live.content, (Request, Batch))
+        own = _meta_leaves(asked.subject)
+        has_meta = bool(index.metas or asked.subject.identity or own.values)
         near = sorted(
-            (index.distance(place, asked, self.bindings), place)
+            (
+                index.distance(place, asked, self.bindings),
+                self.index.meta(place).distance(own, self.bindings) if has_meta else (0, 0),
+                place,
+            )
             for place in islice(merge(*rows), _MAX_COMPARED)
         )
         found = (
             match
-            for distance, place in near
+            for distance, _, place in near
             if self._allowed(place, request)
             and (match := self._compare_loosened(place, live, asked, distance)) is not None
         )
-        if live.head is not None or index.identities or asked.subject.identity:
+        if live.head is not None or has_meta:
             matches = [*found]
             strictest = min((match.level for match in matches), default=0)
             found = (match for match in matches if match.level == strictest)
@@ -397,8 +423,10 @@ class Matcher:
         """Return the strictest level at which two requests that are equal under the rules are equal
         in the rest; None without one.
         """
-        identities = self.index.loosened(self.levels - 1).identities
-        other_client = identities.get(index, {}) != asked.subject.identity
+        metas = self.index.loosened(self.levels - 1).metas
+        identity, own = metas.get(index, ({}, {}))
+        same_client = identity == asked.subject.identity
+        same_meta = own == asked.subject.own_meta
         recorded, now = self.index.heads(index), asked.subject.http
         if recorded is not None and now is not None:
             from .loosened import mirrors
@@ -409,7 +437,7 @@ class Matcher:
                 for head in (recorded, now)
             )
         for level in self.levels_for(live):
-            if level == 0 and other_client:
+            if level < META_LEVEL and not (same_meta and (level or same_client)):
                 continue
             if recorded is not None and now is not None:
                 if unify(at(recorded, level), at(now, level), self.bindings) is None:
@@ -476,12 +504,12 @@ class Matcher:
                 found = compare(recorded.params, live.params, bindings=self.bindings)
                 yield event, recorded, found
 
-    def levels_for(self, live: ClientMessage) -> range:
+    def levels_for(self, live: ClientMessage) -> Sequence[int]:
         """Return the match levels that can make a difference: without a head those of heads
         cannot.
         """
         headless = live.head is None and not isinstance(live.frame.fact, HttpRequest)
-        return range(min(self.levels, FIRST_HEADER_LEVEL) if headless else self.levels)
+        return (_HEADLESS_LEVELS if headless else _ALL_LEVELS)[self.levels]
 
     def next_in_order(self) -> int | None:
         """Return the first client event not used yet: the only one that strict order takes."""
@@ -516,6 +544,8 @@ class Matcher:
     def _find_request(self, live: MatchSubject, request: bool, level: int) -> MatchResult | None:
         if live.handshake is not None:
             return self._find_handshake(live, request, level)
+        if level == META_LEVEL:
+            return self._find_meta(live, request)
         exact: int | None = None
         for key in _keys(live, level):
             first = self._first_unused(live, level, key)
@@ -532,6 +562,41 @@ class Matcher:
             if bindings is not None and self._allowed(index, request):
                 return MatchResult(self.plan.client_events[index], level, bindings)
         return None if exact is None else MatchResult(self.plan.client_events[exact], level)
+
+    def _find_meta(self, live: MatchSubject, request: bool) -> MatchResult | None:
+        """Return the unused request that is equal but for `_meta`, of several the one whose `_meta`
+        agrees most, then the first. At most _MAX_COMPARED are compared.
+        """
+        self.plan.complete()
+        found: dict[int, Bindings] = {}
+        bare = live.http is None
+        table = self.index.by_key(META_LEVEL, bare=bare)
+        for key in _keys(live, META_LEVEL):
+            self._first_unused(live, META_LEVEL, key)
+            first = self._first.get((META_LEVEL, bare, key), 0)
+            unused = filter(self._is_unused, islice(table.get(key, ()), first, None))
+            found |= {index: Bindings() for index in islice(unused, _MAX_COMPARED)}
+        for index in filter(self._is_unused, self.index.placeholders_until(None)):
+            bindings = self._bind(index, live, META_LEVEL)
+            if bindings is not None:
+                found[index] = bindings
+        matches = [
+            self._with_distance(
+                MatchResult(self.plan.client_events[index], META_LEVEL, bindings), live
+            )
+            for index, bindings in sorted(found.items())
+            if self._allowed(index, request) and self._eligible(index, live, META_LEVEL)
+        ]
+        return min(matches, key=lambda match: match.distance, default=None)
+
+    def _with_distance(self, match: MatchResult, live: MatchSubject | None) -> MatchResult:
+        """Return a match with how far the client's own members of `_meta` differ."""
+        own = self.index.meta(match.event.index)
+        distance = own.distance(_meta_leaves(live), self.bindings)
+        return msgspec.structs.replace(match, distance=distance)
+
+    def _is_unused(self, index: int) -> bool:
+        return index not in self.happened
 
     def _find_handshake(self, live: MatchSubject, request: bool, level: int) -> MatchResult | None:
         """Return the nearest handshake, and of several the first."""
@@ -674,6 +739,10 @@ def _keys(live: MatchSubject, level: int) -> tuple[Key, ...]:
         return (live.key(level, bare=True),)
     key = live.key(level)
     return key, (*key[:2], ())
+
+
+def _meta_leaves(subject: MatchSubject | None) -> Leaves:
+    return Leaves.of(*(() if subject is None else subject.own_meta.items()))
 
 
 def _header_differences(recorded: Fingerprint, live: Fingerprint) -> list[Mismatch]:

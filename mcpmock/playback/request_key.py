@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
@@ -33,14 +33,20 @@ from mcpmock.protocol.raw_json import HAS_ESCAPED_LETTER
 from .header_profile import Fingerprint, at, fingerprint
 from .variables import compare
 
+if TYPE_CHECKING:
+    from mcpmock.matching.paths import Place
+
 MATCH_LEVELS = (
     "exact",
     "another client's identity or capabilities",
     "another protocol version in the header",
     "other HTTP header fields",
+    "members of `_meta` that the protocol does not define",
 )
 """The difference that each level ignores, the strictest first; a level is an index of this tuple.
 """
+META_LEVEL = 4
+"""The level that ignores them. Agents put ids of their own there, new ones for each call."""
 BY_METHOD_ALONE = {"initialize", "server/discover"}
 """The handshakes."""
 _WEIGHTS = {"$.protocolVersion": 10_000, "$.clientInfo.name": 100}
@@ -51,6 +57,8 @@ _OPTIONAL = frozenset(("_meta", "arguments", "context", "cursor"))
 """
 # The official SDKs leave out the arguments of a call without any, other clients send `{}` or null.
 _MAY_HOLD_FLOAT = re.compile(rb"[0-9](?:\.[0-9]|[eE][-+0-9])|NaN|Infinity")
+_OF_PROTOCOL = "io.modelcontextprotocol/"
+"""Specification, "_meta": the prefix of what the protocol itself defines there."""
 _CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
 _IDENTITY = {
     _CLIENT_INFO,
@@ -79,14 +87,35 @@ class MatchSubject:
 
     def at(self, level: int) -> Any:
         """Return the parameters that this level compares."""
-        return _without_identity(self.params) if level else self.params
+        if not level:
+            return self.params
+        drop = _is_own if level >= META_LEVEL else _IDENTITY.__contains__
+        if self.method == "batch" and isinstance(self.params, list):
+            return [[method, _without_meta(params, drop)] for method, params in self.params]
+        return _without_meta(self.params, drop)
 
     @property
-    def identity(self) -> dict[str, Any]:
+    def identity(self) -> dict[Place, Any]:
         """What it says of its client, which the first level alone compares."""
-        meta = self.params.get("_meta") if isinstance(self.params, dict) else None
-        found = meta.items() if isinstance(meta, dict) else ()
-        return {name: value for name, value in found if name in _IDENTITY}
+        return self._members(_IDENTITY.__contains__)
+
+    @property
+    def own_meta(self) -> dict[Place, Any]:
+        """What it says in `_meta` in words of its client, which the last level does not compare."""
+        return self._members(lambda name: _is_own(name) and name not in _IDENTITY)
+
+    def _members(self, chosen: Callable[[str], bool]) -> dict[Place, Any]:
+        """Return these members of `_meta`; of a batch those of each item."""
+        batch = self.method == "batch" and isinstance(self.params, list)
+        items = [params for _, params in self.params] if batch else [self.params]
+        metas = (item.get("_meta") if isinstance(item, dict) else None for item in items)
+        return {
+            (number, name): value
+            for number, meta in enumerate(metas)
+            if isinstance(meta, dict)
+            for name, value in meta.items()
+            if chosen(name)
+        }
 
     def http_at(self, level: int) -> Fingerprint | None:
         """Return the part of the head that this level compares."""
@@ -202,11 +231,16 @@ def _remove_empty(params: dict[str, Any]) -> None:
             del params[name]
 
 
-def _without_identity(params: Any) -> Any:
+def _is_own(name: str) -> bool:
+    """Return whether a member of `_meta` is the client's own, or names the client."""
+    return name in _IDENTITY or not name.startswith(_OF_PROTOCOL)
+
+
+def _without_meta(params: Any, drop: Callable[[str], bool]) -> Any:
+    """Return the parameters without these members of `_meta`."""
     if not isinstance(params, dict) or not isinstance(params.get("_meta"), dict):
         return params
-    meta = {name: value for name, value in params["_meta"].items() if name not in _IDENTITY}
-    return _with_meta(params, meta)
+    return _with_meta(params, {n: value for n, value in params["_meta"].items() if not drop(n)})
 
 
 def _with_meta(params: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:

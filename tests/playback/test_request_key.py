@@ -96,7 +96,8 @@ OTHER = [
     (call(b'{"a":%b}' % DEEP), call(b'{"a":%b}' % DEEP[1:-1])),
     (call(b'{"a":""}'), call(b'{"a":" "}')),
     (call(b'{"progressToken":1}'), call(b'{"progressToken":2}')),
-    (meta(b'"own":1'), meta(b'"own":2')),
+    (meta(b'"%brelated-task":1' % META.encode()), meta(b'"%brelated-task":2' % META.encode())),
+    (meta(b'"%bof-tomorrow":1' % META.encode()), meta(b'"a":1')),
     (
         call(b'{"arguments":{"_meta":{"progressToken":1}}}'),
         call(b'{"arguments":{"_meta":{"progressToken":2}}}'),
