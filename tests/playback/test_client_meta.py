@@ -127,7 +127,7 @@ def test_what_agrees_is_preferred(
     rules: Sequence[str], live: Sequence[Any], said: Sequence[int | None]
 ) -> None:
     """All of it first, then most of it, then the first recorded; each once."""
-    noise = {"id": 1} if rules else {}
+    noise: Any = {"id": 1} if rules else {}
     client = Client(
         recorded(ask({"user": 1, "id": "a"}, **noise), ask({"user": 2, "id": "b"}, **noise)), *rules
     )
