@@ -142,6 +142,8 @@ class Event(msgspec.Struct, omit_defaults=True, kw_only=True, gc=False):
         if self.end is UNSET:
             return None
         if isinstance(self.end, dict):
+            if self.d == "c2s" and "signal" in self.end:
+                return messages.StopSignal(self.end["signal"])
             return messages.ProcessExit(self.end.get("exit"), self.end.get("signal"))
         return messages.StreamEnd(self.end) if self.x is None else messages.ExchangeEnd(self.end)
 
@@ -367,6 +369,8 @@ def _fields(frame: Frame) -> Sequence[bytes]:
             return _text_parts(b'"stderr":', frame.raw)
         case messages.StreamEnd(how) | messages.ExchangeEnd(how):
             return b'"end":', _json.encode(how)
+        case messages.StopSignal(signal):
+            return b'"end":', _json.encode({"signal": signal})
         case messages.ProcessExit(code, signal):
             return b'"end":', _json.encode({"exit": code} if signal is None else {"signal": signal})
         case messages.HttpRequest() | messages.HttpResponse():

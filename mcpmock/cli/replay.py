@@ -120,6 +120,7 @@ def play(
     from mcpmock.cassette.file import load_together
     from mcpmock.sessions.replay import Replay, scheduled
     from mcpmock.sessions.run import Setup
+    from mcpmock.sessions.signals import STOP_SIGNALS
     from mcpmock.sessions.stdio_front import StdioFront
 
     # A cassette is many small objects that live as long as the process. Collections while it loads
@@ -153,7 +154,9 @@ def play(
         status = run_to_end(setup, console)
     if isinstance(front, StdioFront):
         reporter.report_leftovers()
-    return status or int(reporter.missed > 0)
+    if reporter.missed and (not status or status - 128 in STOP_SIGNALS):
+        return 1
+    return status
 
 
 def _authorization(

@@ -254,7 +254,7 @@ def _ended_early(events: Iterable[Event]) -> bool:
     """Return whether the server ended before its client did."""
     for event in events:
         fact = None if event.frame is None else event.frame.fact
-        if isinstance(fact, m.StreamEnd) and event.d == "c2s":
+        if isinstance(fact, m.StreamEnd | m.StopSignal) and event.d == "c2s":
             return False
         if isinstance(fact, m.StreamEnd | m.ProcessExit):
             return True

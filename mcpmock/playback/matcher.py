@@ -243,7 +243,7 @@ class RequestIndex:
         # A client that leaves after ten calls does not wait until the other 100,000 are planned.
         if not self.plan.whole:
             events = enumerate(self.plan.episode.events)
-            ends = [n for n, event in events if event.d == "c2s" and event.end is not UNSET]
+            ends = [n for n, event in events if event.d == "c2s" and isinstance(event.end, str)]
             if not ends or not any(map(_is_said, self.plan.episode.events[ends[0] + 1 :])):
                 return False
             self.plan.reach(ends[0])

@@ -39,6 +39,8 @@ from .transport_facts import NO_SESSION
 
 PROGRESS = "notifications/progress"
 CANCELLED = "notifications/cancelled"
+LISTEN = "subscriptions/listen"
+"""The request that stays open, since 2026-07-28."""
 TOKEN_PATH = ("_meta", "progressToken")
 SUBSCRIPTION_PATH = ("_meta", "io.modelcontextprotocol/subscriptionId")
 MAX_OPEN_CALLS = 100_000

@@ -24,6 +24,7 @@ from .transport_facts import (
     ProcessExit,
     SseMeta,
     Stderr,
+    StopSignal,
     StreamEnd,
 )
 
@@ -48,6 +49,7 @@ __all__ = [
     "Response",
     "SseMeta",
     "Stderr",
+    "StopSignal",
     "StreamEnd",
     "decode",
     "encode",

@@ -1,6 +1,6 @@
 """Events of a transport that are not messages: the facts that a `Frame` can carry.
 
-stdio has the first four, HTTP the others. A channel ignores a fact that its transport cannot
+stdio has the first five, HTTP the others. A channel ignores a fact that its transport cannot
 express, and makes up one that its transport needs. `HttpRequest` describes the facts of an exchange
 and their order.
 """
@@ -20,6 +20,8 @@ METHOD_HEADER, NAME_HEADER = "Mcp-Method", "Mcp-Name"
 LAST_EVENT_ID_HEADER = "Last-Event-ID"
 """In a GET that resumes an event stream (WHATWG HTML, 9.2; MCP 2025-03-26 to 2025-11-25)."""
 _WITH_BODY = {"POST", "PUT", "PATCH"}
+_STOP_SIGNALS = (1, 2, 15)
+"""SIGHUP, SIGINT and SIGTERM, which have these numbers on every machine."""
 
 
 class Fragment(msgspec.Struct, frozen=True, gc=False):
@@ -38,6 +40,12 @@ class StreamEnd(msgspec.Struct, frozen=True, gc=False):
     how: str = "eof"
 
 
+class StopSignal(msgspec.Struct, frozen=True, gc=False):
+    """The client sent the server's process this signal. The input of the server stays open."""
+
+    signal: int
+
+
 class ProcessExit(msgspec.Struct, frozen=True, gc=False):
     """The server process ended: with an exit `code`, or by a `signal`."""
 
@@ -48,6 +56,11 @@ class ProcessExit(msgspec.Struct, frozen=True, gc=False):
     def status(self) -> int:
         """The exit status as shells report it: the code, or 128 + the signal's number."""
         return 128 + self.signal if self.signal is not None else self.code or 0
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a signal that asks a process to end has ended it, as its status says."""
+        return self.status - 128 in _STOP_SIGNALS
 
 
 def header(headers: Headers, name: str) -> str | None:
@@ -151,6 +164,7 @@ Fact = (
     Fragment
     | Stderr
     | StreamEnd
+    | StopSignal
     | ProcessExit
     | HttpRequest
     | HttpResponse

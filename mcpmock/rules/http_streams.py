@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mcpmock.protocol.correlation import PROGRESS
+from mcpmock.protocol.correlation import LISTEN, PROGRESS
 from mcpmock.protocol.messages import Request, Response
 from mcpmock.protocol.methods import LAST_LEGACY
 from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER
@@ -12,7 +12,6 @@ from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER
 from .context import CheckedMessage, describe_call, short
 from .exchange import CheckedExchange
 from .specification import Breach
-from .subscriptions import LISTEN
 
 
 def check_event_id(exchange: CheckedExchange) -> Iterator[Breach]:

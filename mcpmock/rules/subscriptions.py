@@ -10,14 +10,13 @@ from collections.abc import Iterator
 import attrs
 
 from mcpmock.protocol import messages as m
-from mcpmock.protocol.correlation import Correlation, PendingCall
+from mcpmock.protocol.correlation import LISTEN, Correlation, PendingCall
 
 from .context import PREFIX, CheckedMessage, Object, as_object, short
 from .exchange import MAX_REMEMBERED
 from .memory import drop_oldest
 from .specification import Breach
 
-LISTEN = "subscriptions/listen"
 _ACKNOWLEDGED, _LOG = "notifications/subscriptions/acknowledged", "notifications/message"
 _ID, _LEVEL = f"{PREFIX}subscriptionId", f"{PREFIX}logLevel"
 _KINDS = {

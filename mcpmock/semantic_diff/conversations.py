@@ -113,6 +113,8 @@ class _Reader:
     """All requests of both sides."""
     _rank: int = 0
     _left: bool = False
+    _signalled: int | None = None
+    """Behind which message the client sent the server's process a signal that may end it."""
 
     def read(self, event: Event) -> None:
         frame = event.frame
@@ -134,9 +136,11 @@ class _Reader:
         return self.conversation
 
     def _read_fact(self, event: Event, frame: m.Frame) -> None:
-        if isinstance(frame.fact, m.StreamEnd) and frame.direction is m.C2S:
+        if isinstance(frame.fact, m.StopSignal):
+            self._signalled = self._rank
+        elif isinstance(frame.fact, m.StreamEnd) and frame.direction is m.C2S:
             self._left = True
-        elif isinstance(frame.fact, m.ProcessExit) and not self._left:
+        elif isinstance(frame.fact, m.ProcessExit) and not self._left and self._signalled is None:
             code, signal = frame.fact.code, frame.fact.signal
             if signal is not None and signal not in _KILL_SIGNALS:
                 self.conversation.failure = f"signal {signal}"
@@ -172,6 +176,8 @@ class _Reader:
         if isinstance(message, m.Response) and named is not None:
             one.sure = True
             named.answers.append(one)
+            if self._signalled is not None and named.rank > self._signalled:
+                self._signalled = None  # the server goes on
             return
         if one.method == CANCELLED and named is not None:
             named.abandoned = True

@@ -290,10 +290,10 @@ class Run:
                 nursery.cancel_scope.cancel()
         return session
 
-    def note_stop(self) -> None:
-        """Note that this process was asked to stop, and may be killed next."""
+    def note_stop(self, signum: int) -> None:
+        """Record that the client sent this signal: this process may be killed next."""
         if self._take is not None:
-            self._take.ledger.ending = True
+            self._take.signalled(signum)
 
     def server_needed(self) -> bool:
         """Return whether the server takes part: one behind a recording may not."""

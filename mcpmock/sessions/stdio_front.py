@@ -27,7 +27,7 @@ class StdioFront(Front):
             async for signum in stops:
                 interrupted = signum
                 session.note_stop()
-                run.note_stop()
+                run.note_stop(signum)
                 if session.server is None or session.exit is not None:
                     session.end()
                 elif not session.server.interrupt(signum):

@@ -30,6 +30,7 @@ from mcpmock.cassette.model import FORMAT, Header
 from mcpmock.cassette.project_folder import find_recording, is_in_project_folder
 from mcpmock.errors import CassetteError, RecordingIncomplete
 from mcpmock.printable import many, mcpmock_command
+from mcpmock.protocol.messages import C2S, Frame, StopSignal
 from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.redaction.redaction_rules import NO_OWN_RULES, RedactionRules
 from mcpmock.redaction.redactor import Redactor, redaction_of
@@ -125,6 +126,11 @@ class TakeRecording:
     def authorized(self, value: dict[str, Any]) -> None:
         """Note how requests to the server are authorized from now on."""
         self.recorder().authorized(value, trio.current_time())
+
+    def signalled(self, signum: int) -> None:
+        """Note a signal that asks the server to end."""
+        self.ledger.ending = True
+        self.recorder().feed([Frame(C2S, fact=StopSignal(signum))], trio.current_time())
 
     def recorder(self, session: int = 1) -> Recorder:
         """Return a stage that records one conversation."""

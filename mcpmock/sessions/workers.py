@@ -162,9 +162,8 @@ class _Workers:
             os.kill(pid, signal.SIGKILL)
         if failed:
             return failed[0] or 1
-        return listener_status_of(stopped_by) or max(
-            (s for s in self._statuses if s < 128), default=0
-        )
+        missed = max((s for s in self._statuses if s < 128), default=0)
+        return missed or listener_status_of(stopped_by)
 
     def _reap(self) -> None:
         for pid in tuple(self._running):

@@ -14,7 +14,6 @@ from mcpmock.protocol import edit
 from .call import UPDATED, subscription_meta
 from .script import Arguments, StubMessage, StubScript
 
-LISTEN = "subscriptions/listen"
 TimedMessage = tuple[float, bytes]
 """The delay in seconds, and the message."""
 _ACKNOWLEDGED = "notifications/subscriptions/acknowledged"

@@ -26,12 +26,12 @@ from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
 from mcpmock.protocol import edit
 from mcpmock.protocol import error_codes as codes
 from mcpmock.protocol import messages as m
-from mcpmock.protocol.correlation import CANCELLED
+from mcpmock.protocol.correlation import CANCELLED, LISTEN
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST, NAMES, REVISIONS, ROWS, Sender, methods
 from mcpmock.protocol.reassembly import Reassembly
 
 from . import script as written
-from .announcements import LISTEN, messages_for_listener, timed_messages
+from .announcements import messages_for_listener, timed_messages
 from .call import (
     LOG_LEVELS,
     LOGGED,

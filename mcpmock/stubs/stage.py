@@ -23,9 +23,9 @@ from mcpmock.playback.request_key import MatchSubject
 from mcpmock.playback.variables import Mismatch
 from mcpmock.protocol import edit
 from mcpmock.protocol import messages as m
+from mcpmock.protocol.correlation import LISTEN
 from mcpmock.protocol.raw_json import elements
 
-from .announcements import LISTEN
 from .call import StubCall, StubError
 from .catalog import HANDSHAKES, LISTS
 from .results import Speaker, with_revision_members

@@ -29,7 +29,7 @@ from mcpmock.semantic_diff.compare import Diff, Difference, Progress, compare
 from .html_page import encode, html_page
 from .lanes import Lanes, TimeAxis
 from .races import SeenRace, drawing, seen_races
-from .summary import head_text
+from .summary import event_summary, head_text
 from .timeline import LeftOut, Row, raws, timeline
 
 MAX_ROWS = 300_000
@@ -242,9 +242,8 @@ class _TakeHead:
     def facts(self, number: int) -> list[tuple[str, str]]:
         """Return names and values, those that are known."""
         take, header, target = self.take, self.take.header, self.take.header.target
-        end = take.events[-1].end if take.events else UNSET
-        if isinstance(end, dict):
-            end = " ".join(f"{how} {value}" for how, value in end.items())
+        last = take.events[-1] if take.events else None
+        end = None if last is None or last.end is UNSET else event_summary(last)
         state = "complete" if take.footer is not None else "incomplete: no clean close"
         edited = "edited since" if take.sealed is False else None
         converted = header.converted
@@ -254,7 +253,7 @@ class _TakeHead:
             "transport": self.transport,
             "target": target if isinstance(target, str | None) else shell_command(target),
             "revision": self.revision,
-            "outcome": ", ".join(filter(None, [None if end is UNSET else end, state, edited])),
+            "outcome": ", ".join(filter(None, [end, state, edited])),
             "recorder": header.tool,
             "test": header.test,
             "converted from": None if converted is None else encode(converted).decode(),

@@ -76,6 +76,8 @@ def event_summary(event: Event) -> str:
     match event:
         case Event(stderr=str() as text) | Event(body=str() as text) | Event(end=str() as text):
             return brief(text)
+        case Event(d="c2s", end={"signal": signal}):
+            return f"sent signal {signal}"
         case Event(end=dict() as end):
             return brief(" ".join(f"{how} {value}" for how, value in end.items()))
         case Event(http=dict()):

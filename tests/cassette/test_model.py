@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 
 from mcpmock.cassette.model import Event, Gap, Header, embeddable, event_line, payload_parts
 from mcpmock.cassette.parser import read
-from mcpmock.protocol.messages import C2S, S2C, Direction, Frame, ProcessExit, Stderr, StreamEnd
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    Direction,
+    Frame,
+    ProcessExit,
+    Stderr,
+    StopSignal,
+    StreamEnd,
+)
 from tests.support import (
     HEADER,
     INITIALIZE,
@@ -155,6 +164,7 @@ def test_key_order_and_modifiers() -> None:
         (hangs_up(C2S), b'{"n":1,"t":0,"d":"c2s","end":"eof"}\n'),
         (hangs_up(S2C, "closed"), b'{"n":1,"t":0,"d":"s2c","end":"closed"}\n'),
         (exits(0), b'{"n":1,"t":0,"end":{"exit":0}}\n'),
+        (Frame(C2S, b"", b"", StopSignal(2)), b'{"n":1,"t":0,"d":"c2s","end":{"signal":2}}\n'),
         (Frame(S2C, b"", b"", ProcessExit(signal=9)), b'{"n":1,"t":0,"end":{"signal":9}}\n'),
     ],
 )

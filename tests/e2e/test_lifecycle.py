@@ -27,6 +27,7 @@ from tests.support.processes import (
     read_line,
     ready,
     record,
+    replay,
     running,
     scripted,
     started_with,
@@ -43,6 +44,7 @@ from .raw_client import Close, Lines, Send, Signal, Spoken, Step, Until, talk
 pytestmark = pytest.mark.e2e
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+LIST = b'{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n'
 
 
 def expected_end(child: str, end: Step) -> dict[str, int] | None:
@@ -194,6 +196,29 @@ def test_a_storm_of_signals_is_one_end(seed: int, child: str, tmp_path: Path) ->
     assert errors.read_bytes() == b""
     assert ends in [[{"signal": kind}] for kind in kinds]
     assert abs(code) % 128 in kinds
+
+
+@pytest.mark.parametrize("ignored", [(), ("--ignore", "INT")])
+def test_a_client_that_ends_its_server_by_signals_records_no_crash(
+    ignored: tuple[str, ...], tmp_path: Path
+) -> None:
+    """The replay of what it recorded stays until its own client ends it, with the status of that
+    signal: 1 if there was a miss.
+    """
+    file = tmp_path / "a.jsonl"
+    asked: list[Step] = [Lines(1), Send(PING), Lines(2)]
+    ended: list[Step] = [Signal(signal.SIGINT), Signal(signal.SIGTERM)]
+    talk(record(file, scripted(*ignored, "rpc")), [*asked, *(ended if ignored else ended[:1])])
+    noted = [event.end for event in whole_take(file).events if event.d == "c2s" and event.end]
+    assert noted == [{"signal": 2}, {"signal": 15}][: len(noted)]
+
+    steps: list[Step] = [*asked, Send(PING), Lines(3)]
+    assert talk(replay(file), [*steps, Signal(signal.SIGINT)]).exit_code == 130
+    assert talk(replay(file), [*steps, Signal(signal.SIGTERM)]).exit_code == 143
+    assert talk(replay(file), [*steps, Close()]).exit_code == 0
+    missed: list[Step] = [Send(LIST), Lines(4)]
+    for end in (Signal(signal.SIGTERM), Close()):
+        assert talk(replay(file), [*steps, *missed, end]).exit_code == 1
 
 
 @dataclass

@@ -102,6 +102,17 @@ def test_noise_and_answers_to_nothing() -> None:
         ([("end", {"signal": 15})], None),
         ([("end", {"exit": 143})], None),
         ([("end", {"d": "c2s"}), ("end", {"exit": 3})], None),
+        ([("end", {"d": "c2s", "signal": 2}), ("end", {"exit": 3})], None),
+        ([("end", {"d": "c2s", "signal": 15}), c(call(1, "a")), ("end", {"signal": 6})], None),
+        (
+            [
+                ("end", {"d": "c2s", "signal": 2}),
+                c(call(1, "a")),
+                s(response(1)),
+                ("end", {"exit": 3}),
+            ],
+            "exit 3",
+        ),
     ],
 )
 def test_a_server_that_ends_by_itself(ends_: list[tuple[str, object]], failure: str) -> None:

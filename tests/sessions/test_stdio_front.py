@@ -19,7 +19,7 @@ from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.playback.player import PlayerOptions
-from mcpmock.protocol.messages import C2S, S2C, ProcessExit, Stderr
+from mcpmock.protocol.messages import C2S, S2C, ProcessExit, Stderr, StopSignal, StreamEnd
 from mcpmock.redaction.redactor import RULES
 from mcpmock.sessions import servers, stdio_front
 from mcpmock.sessions.replay import Replay
@@ -201,7 +201,9 @@ async def test_packing(stage: Stage, tmp_path: Path, overwrite: bool, takes: int
 async def test_a_signal_while_recording(
     autojump_clock: MockClock, stage: Stage, tmp_path: Path, signum: int
 ) -> None:
-    """It is handed to the server, which is also told that its client left; late ones do nothing."""
+    """It is handed to the server, which is also told that its client left; late ones do nothing.
+    The recording says so, ahead of what the server does then.
+    """
 
     async def ask() -> None:
         stage.client.send_nowait([c2s(INITIALIZE)])
@@ -214,8 +216,11 @@ async def test_a_signal_while_recording(
         status = await recorded(Recording(output=tmp_path / "a.jsonl"), print)
     signal.raise_signal(signum)
 
+    [take] = load(tmp_path / "a.jsonl").takes
     assert (3, [signum]) == (status, stage.signals)
-    assert load(tmp_path / "a.jsonl").takes[0].sealed
+    assert take.sealed
+    facts = [event.frame.fact for event in take.events if event.frame]
+    assert [StopSignal(signum), StreamEnd("closed")] == facts[1:3]
 
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

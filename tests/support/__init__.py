@@ -30,6 +30,7 @@ from mcpmock.protocol.messages import (
     ProcessExit,
     SseMeta,
     Stderr,
+    StopSignal,
     StreamEnd,
 )
 
@@ -446,6 +447,8 @@ def _frame_of(what: str, value: Any) -> Frame:
             return _as_frame(Direction(what), value)
         case "stderr":
             return logs(value)
+        case "end" if "d" in value and "signal" in value:
+            return Frame(C2S, b"", b"", StopSignal(value["signal"]))
         case "end" if "exit" in value or "signal" in value:
             return Frame(S2C, b"", b"", ProcessExit(value.get("exit"), value.get("signal")))
         case "end":

@@ -88,7 +88,7 @@ def crossed(take: Take, direction: Direction) -> bytes:
 
 def exits(take: Take) -> list[dict[str, int]]:
     """How the server's process ended, as recorded: once, one would hope."""
-    return [event.end for event in take.events if isinstance(event.end, dict)]
+    return [event.end for event in take.events if isinstance(event.end, dict) and event.d is None]
 
 
 def unlocked(path: Path) -> bool:

@@ -16,10 +16,11 @@ import attrs
 from msgspec import UNSET, Struct, field
 from msgspec.structs import replace
 
-from mcpmock.cassette.model import Episode
+from mcpmock.cassette.model import Episode, Event
 from mcpmock.playback.header_profile import LAST_EVENT, SESSION
 from mcpmock.protocol.correlation import (
     CANCELLED,
+    LISTEN,
     PROGRESS,
     SUBSCRIPTION_PATH,
     Attribution,
@@ -47,6 +48,7 @@ from mcpmock.protocol.messages import (
     Response,
     SseMeta,
     Stderr,
+    StopSignal,
     StreamEnd,
     member,
     parse_items,
@@ -77,7 +79,7 @@ def build_plan(episode: Episode, *, strict: bool = False) -> ReplayPlan:
     client did before it.
     """
     headed = any(event.http is not UNSET for event in episode.events)
-    builder = PlanBuilder(strict=strict, headed=headed)
+    builder = PlanBuilder(episode.events, strict=strict, headed=headed)
     for step in steps(episode.events):
         builder.step(step)
     return builder.plan(episode)
@@ -184,6 +186,7 @@ class RecordedExchange:
 class PlanBuilder:
     """Takes the steps of an episode in order and makes its plan."""
 
+    events: Sequence[Event]
     strict: bool
     headed: bool
     """Whether heads were recorded, so that exchanges can be played as such."""
@@ -209,8 +212,13 @@ class PlanBuilder:
     _times: _Times = attrs.field(factory=_Times)
     _closed: bool = False
     """The client had ended its input."""
-    _server_ended: bool = False
-    """The server had begun to end before that."""
+    _signalled: int | None = None
+    """The place of the latest signal of the client, unless an answer shows that the server goes on.
+    """
+    _own_end: bool | None = None
+    """The server ended by itself, and not because its client had ended the session; None before it
+    ends.
+    """
     _asked_within: dict[int, list[PendingCall]] = attrs.field(factory=dict)
     """The requests of the server, by the number of the client's call that they were sent for."""
 
@@ -236,6 +244,9 @@ class PlanBuilder:
         if isinstance(frame.fact, ExchangeEnd):
             if (exchange := self._exchanges.get(frame.exchange or 0)) is not None:
                 exchange.left = step.event.t
+            return
+        if isinstance(frame.fact, StopSignal):
+            self._signalled = index
             return
         numbers = []
         correlation = self._correlation(step)
@@ -271,9 +282,10 @@ class PlanBuilder:
     def server_step(self, step: EpisodeStep) -> None:
         frame = step.frame
         if isinstance(frame.fact, (StreamEnd, ProcessExit)):
-            if self._closed and not self._server_ended:
-                return  # the server ended because its client had: the player ends by itself then
-            self._server_ended = True
+            if self._own_end is None:
+                self._own_end = not self._ends_with_client(step)
+            if not self._own_end:
+                return  # the player ends by itself, when its client does
         exchange = self._exchange_of(frame)
         of_exchange = frame.fact is not None and isinstance(frame.fact, _EXCHANGE_FACTS)
         is_body = exchange is not None and exchange.head is not None and not exchange.streams
@@ -298,7 +310,10 @@ class PlanBuilder:
             overlaps = self.requests.all()
         if exchange is not None and exchange.left is not None:
             overlaps = overlaps.with_other(NEVER)  # gives a live client the time to leave there too
-        self._answered.update(calls if dependencies.answers else ())
+        if dependencies.answers:
+            self._answered.update(calls)
+            if any(self.calls[call].event > (self._signalled or 0) for call in calls):
+                self._signalled = None
         chain = None if self.strict else _chain(calls, exchange)
         planned = PlannedMessage(
             step.place,
@@ -344,6 +359,27 @@ class PlanBuilder:
             self.streams,
             frozenset(self.session_ids),
             self.requests.ranks,
+        )
+
+    def _ends_with_client(self, step: EpisodeStep) -> bool:
+        """Return whether the server ended because its client had ended the session."""
+        if self._closed or self._signalled is not None:
+            return True
+        # Claude Code, Gemini and Copilot end a server by signals. Where one goes past the recorder,
+        # or was recorded before signals were noted, only the exit tells.
+        exits = (
+            e.frame.fact for e in self.events[step.place :] if isinstance(e.end, dict) and e.frame
+        )
+        exit_ = next((fact for fact in exits if isinstance(fact, ProcessExit)), None)
+        return exit_ is not None and exit_.stopped and not self._in_call
+
+    @property
+    def _in_call(self) -> bool:
+        """Whether the server owes an answer."""
+        over = self._answered | self.cancels.keys()
+        return any(
+            number not in over and recorded.call.request.method != LISTEN
+            for number, recorded in enumerate(self.calls)
         )
 
     def _notification_overlaps(
@@ -568,7 +604,7 @@ def begin_plan(episode: Episode, *, strict: bool = False) -> ReplayPlan:
     """
     if any(event.x is not None or event.http is not UNSET for event in episode.events):
         return build_plan(episode, strict=strict)
-    builder = PlanBuilder(strict=strict, headed=False)
+    builder = PlanBuilder(episode.events, strict=strict, headed=False)
     plan = ReplayPlan(
         episode,
         builder.messages,

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 import attrs
 
 from mcpmock.protocol import edit
-from mcpmock.protocol.correlation import CANCELLED, PROGRESS, SUBSCRIPTION_PATH
+from mcpmock.protocol.correlation import CANCELLED, LISTEN, PROGRESS, SUBSCRIPTION_PATH
 from mcpmock.protocol.error_codes import (
     DEFINED_MODERN,
     INVALID_PARAMS,
@@ -41,7 +41,7 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.raw_json import elements, splice
 from mcpmock.protocol.transport_facts import SESSION_HEADER, Fact, Headers
 
-from .common import JSON, LISTEN
+from .common import JSON
 from .in_flight_calls import InFlightCall, InFlightCalls
 
 _OK = (200, "OK")

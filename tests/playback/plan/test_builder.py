@@ -6,7 +6,7 @@ import pytest
 
 from mcpmock.playback.plan.builder import begin_plan, build_plan
 from mcpmock.playback.plan.plan import NEVER, LiveValue, PlannedMessage, ReplayPlan
-from mcpmock.protocol.messages import C2S, S2C, Frame, SseMeta
+from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, SseMeta, StreamEnd
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -486,3 +486,61 @@ def test_a_call_is_remembered_with_what_the_server_asked_for_it(
 
     assert 5 == len(plan.messages)
     assert 0 in plan.messages[-1].causes
+
+
+ASKED = (c(request(1, "a")),)
+ANSWERED = (*ASKED, s(response(1)))
+STOPPED = ("end", {"d": "c2s", "signal": 15})
+GONE = ("end", {"d": "s2c"})
+LISTENING = c(request("s", "subscriptions/listen"))
+
+
+@pytest.mark.parametrize(
+    ("events", "crashes"),
+    [
+        # The signal was noted: what the server did then is the client's doing.
+        ([*ANSWERED, STOPPED, GONE, ("end", {"signal": 15})], False),
+        ([*ANSWERED, STOPPED, GONE, ("end", {"exit": 0})], False),
+        ([*ANSWERED, STOPPED, ("end", {"exit": 3})], False),
+        (
+            [*ANSWERED, ("end", {"d": "c2s", "signal": 2}), STOPPED, GONE, ("end", {"exit": 1})],
+            False,
+        ),
+        ([*ANSWERED, STOPPED, ("end", {"d": "c2s"}), GONE, ("end", {"signal": 9})], False),
+        ([*ASKED, STOPPED, GONE, ("end", {"signal": 15})], False),
+        ([*ASKED, STOPPED, s(response(1)), GONE, ("end", {"exit": 0})], False),
+        ([*ANSWERED, STOPPED, c(request(2, "b")), GONE, ("end", {"exit": 143})], False),
+        # The server went on after it, and crashed later.
+        ([STOPPED, *ANSWERED, c(request(2, "b")), GONE, ("end", {"exit": 7})], True),
+        ([STOPPED, *ANSWERED, GONE, ("end", {"exit": 7})], True),
+        # The server had begun to end before.
+        ([*ANSWERED, GONE, STOPPED, ("end", {"exit": 7})], True),
+        # A signal that nobody noted, with no call open.
+        ([*ANSWERED, GONE, ("end", {"signal": 1})], False),
+        ([*ANSWERED, GONE, ("end", {"signal": 2})], False),
+        ([*ANSWERED, GONE, ("stderr", "bye\n"), ("end", {"signal": 15})], False),
+        ([*ANSWERED, GONE, ("end", {"exit": 129})], False),
+        ([*ANSWERED, ("end", {"exit": 130})], False),
+        ([*ANSWERED, GONE, c(request(2, "b")), ("end", {"exit": 143})], False),
+        ([*ASKED, c(cancelled(1)), GONE, ("end", {"signal": 15})], False),
+        ([LISTENING, GONE, ("end", {"signal": 15})], False),
+        ([*ASKED, GONE, ("end", {"signal": 15})], True),
+        ([*ANSWERED, c(request(2, "b")), GONE, ("end", {"exit": 143})], True),
+        # All else is the server's own end.
+        ([*ANSWERED, GONE, ("end", {"signal": 9})], True),
+        ([*ANSWERED, GONE, ("end", {"signal": 11})], True),
+        ([*ANSWERED, GONE, ("end", {"exit": 15})], True),
+        ([*ANSWERED, GONE, ("end", {"exit": 0})], True),
+        ([*ANSWERED, GONE], True),
+    ],
+)
+def test_an_end_that_the_client_asked_for_is_none_of_the_plan(
+    events: list[Line], crashes: bool
+) -> None:
+    """A client may end its server by a signal. The player ends when its own client ends it."""
+    for plan in (plan_of(*events), begin_plan(episode(*events))):
+        plan.reach(len(events))
+        ends_ = [
+            one for one in plan.messages if isinstance(one.frame.fact, StreamEnd | ProcessExit)
+        ]
+        assert crashes == bool(ends_)
