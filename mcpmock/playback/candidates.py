@@ -109,8 +109,6 @@ class Candidate:
         counts as sent as the former lead sent for the same call, or for no call: first what is
         equal, then the earliest (a banner with another process id).
         """
-        for event in self.matcher.happened:
-            self.plan.settle(event)
         for id_ in answered:
             number = self.ids.number(id_)
             for position in () if number is None else self.plan.by_call.get(number, ()):
@@ -174,14 +172,6 @@ class Candidate:
             self.matcher.bindings |= match.bindings
         self._note_event(match.event, live, now)
 
-    def accept_exact(self, live: ClientMessage, now: float) -> bool:
-        """Follow a request that this plan has exactly so; False if it has none."""
-        return self._accept_found(self.matcher.find(live, 0), live, now)
-
-    def accept_any(self, live: ClientMessage, now: float) -> bool:
-        """Follow what this plan has at any level; False if it has no such message."""
-        return self._accept_found(self.matcher.find(live), live, now)
-
     def accept_reply(self, live: ClientMessage, now: float) -> bool:
         """Follow an answer of the live client to a server request; False if this plan has no such
         request.
@@ -189,14 +179,12 @@ class Candidate:
         content = live.content
         if not isinstance(content, Response) or content.id is None:
             return False
-        while True:
-            for index in self._replies_to(content.id):
-                event = self.plan.client_events.get(index)
-                if event is not None and index not in self.matcher.happened:
-                    self._note_event(event, live, now)
-                    return True
-            if not self.plan.grow():
-                return False
+        for index in self._replies_to(content.id):
+            event = self.plan.client_events.get(index)
+            if event is not None and index not in self.matcher.happened:
+                self._note_event(event, live, now)
+                return True
+        return False
 
     def accept_cancel(self, live: ClientMessage, now: float) -> bool:
         """Follow a cancellation of the live client; False if this plan has no such call.
@@ -209,7 +197,6 @@ class Candidate:
         number = None if id_ is None else self.ids.number(id_)
         if number is None:
             return False
-        self.plan.settle(self.plan.calls[number].event)
         events = self.plan.cancels.get(number, ())
         recorded = next((event for event in events if event not in self.matcher.happened), None)
         for position in self.plan.by_call.get(number, ()):
@@ -269,19 +256,17 @@ class Candidate:
     @property
     def finished(self) -> bool:
         """Whether all that the plan has was sent."""
-        return self.plan.whole and len(self.done) == len(self.plan.messages)
+        return len(self.done) == len(self.plan.messages)
 
     @property
     def unused(self) -> list[ClientEvent]:
         """The recorded requests that never came."""
-        self.plan.complete()
         happened = self.matcher.happened
-        return [e for e in self.plan.sequence if e.calls and e.index not in happened]
+        return [e for e in self.plan.client_events.values() if e.calls and e.index not in happened]
 
     @property
     def unsent(self) -> list[PlannedMessage]:
         """The messages that were never sent although their requests came."""
-        self.plan.complete()
         calls, exchanges = self.ids.calls.keys(), {None, *self.ids.exchanges}
         return [
             planned
@@ -291,11 +276,6 @@ class Candidate:
             and planned.exchange in exchanges
             and not planned.is_http_detail
         ]
-
-    def _accept_found(self, match: MatchResult | None, live: ClientMessage, now: float) -> bool:
-        if match is not None:
-            self.accept(match, live, now)
-        return match is not None
 
     def _note_event(self, event: ClientEvent, live: ClientMessage, now: float) -> None:
         self.ids.bind(event, live)
@@ -313,8 +293,8 @@ class Candidate:
 
     def _replies_to(self, id_: bytes) -> Sequence[int]:
         replies = self.plan.replies
-        if id_ in replies or not self.plan.whole:
-            return replies.get(id_, ())
+        if id_ in replies:
+            return replies[id_]
         return next((replies[known] for known in replies if same_id(known, id_)), ())
 
 
@@ -358,76 +338,38 @@ class Loosely:
 
 Found = tuple[Candidate, MatchResult]
 """A candidate that knows a live message, and what the message stands for there."""
-_MAX_STEPS_AHEAD = 100_000
 Accept = Callable[[Candidate, ClientMessage, float], bool]
 """Lets a candidate follow a message if it knows it; gives whether it does."""
 
 
-@attrs.frozen
-class _Step:
-    """A message that the lead has followed and the other candidates have not."""
-
-    accept: Accept
-    live: ClientMessage
-    now: float
-    narrows: bool
-
-
 @attrs.define
 class Candidates:
-    """The candidates of one live session, the lead first.
+    """The candidates of one live session, the lead first."""
 
-    What the lead knows exactly leaves it the lead, whatever the others know: so they follow later,
-    when one of them is needed.
-    """
-
-    # An answer costs the same with one recorded session and with 50 alike, not 13 times as much.
-    _all: list[Candidate] = attrs.field(factory=list)
-    _ahead: list[_Step] = attrs.field(factory=list)
-    """What only the lead has followed."""
+    all: list[Candidate] = attrs.field(factory=list)
     _answered: set[bytes] = attrs.field(factory=set)
     """The live ids of the calls that former leads answered."""
 
     @property
-    def all(self) -> list[Candidate]:
-        """All candidates, where the client is."""
-        if self._ahead:
-            self._catch_up()
-        return self._all
-
-    @all.setter
-    def all(self, candidates: list[Candidate]) -> None:
-        self._all = candidates
-
-    @property
     def lead(self) -> Candidate | None:
         """The candidate that sends."""
-        return self._all[0] if self._all else None
-
-    @property
-    def undecided(self) -> bool:
-        """Whether some candidates may have been ruled out without being told."""
-        return bool(self._ahead)
+        return self.all[0] if self.all else None
 
     def begin(self, now: float) -> None:
         """Begin the session: the lead sends what waits for nothing."""
-        for candidate in self._all:
+        for candidate in self.all:
             candidate.begin(now, speaks=candidate is self.lead)
 
     def note_activity(self, now: float) -> None:
         """Note that the client sent something: the session is not quiet."""
-        if self._all:
-            self._all[0].note_activity(now)
+        if self.all:
+            self.all[0].note_activity(now)
 
     def accept_request(self, live: ClientMessage, now: float, *, keep: bool) -> int | None:
         """Let the candidates follow that know a live request, at the strictest level at which any
         knows it, those with the nearest handshake first; the others stay only if `keep`. Gives the
         level; None if no candidate knows it.
         """
-        if not live.is_handshake and self._lead_accepts(
-            Candidate.accept_exact, live, now, not keep
-        ):
-            return 0
         found = self._find(live)
         level = min((match.level for _, match in found), default=None)
         found = [one for one in found if one[1].level == level]
@@ -474,8 +416,6 @@ class Candidates:
         """Let the candidates follow that know a live message, at any level. One that knows what
         a request without a message (GET, DELETE) opens or ends goes before one that does not.
         """
-        if self._lead_accepts(Candidate.accept_any, live, now):
-            return True
         found = self._find(live)
         if found and isinstance(live.frame.fact, HttpRequest):
             self._prefer(found, now, keep=True)
@@ -484,21 +424,8 @@ class Candidates:
 
     def accept_by_id(self, accept: Accept, live: ClientMessage, now: float) -> bool:
         """Let the candidates follow a cancel or a reply; False if none has its request."""
-        if self._lead_accepts(accept, live, now):
-            return True
         accepted = [accept(candidate, live, now) for candidate in self.all]
         return any(accepted)
-
-    def _lead_accepts(
-        self, accept: Accept, live: ClientMessage, now: float, narrows: bool = False
-    ) -> bool:
-        if not self._all or not accept(self._all[0], live, now):
-            return False
-        if len(self._all) > 1:
-            self._ahead.append(_Step(accept, live, now, narrows))
-            if len(self._ahead) >= _MAX_STEPS_AHEAD:
-                self._catch_up()
-        return True
 
     def _find(self, live: ClientMessage) -> list[Found]:
         """Return the candidates that know a live message, at any level, in their order."""
@@ -511,8 +438,8 @@ class Candidates:
         known = [candidate for candidate, _ in found]
         if keep:
             ids = {id(candidate) for candidate in known}
-            known += [candidate for candidate in self._all if id(candidate) not in ids]
-        self._all = known
+            known += [candidate for candidate in self.all if id(candidate) not in ids]
+        self.all = known
         if former is not None and known[0] is not former:
             self._answered |= former.answered_ids
             known[0].take_over(former, self._answered, now)
@@ -522,14 +449,3 @@ class Candidates:
     def _accept(found: list[Found], live: ClientMessage, now: float) -> None:
         for candidate, match in found:
             candidate.accept(match, live, now)
-
-    def _catch_up(self) -> None:
-        """Let the others follow what only the lead has followed."""
-        steps, self._ahead = self._ahead, []
-        lead, *others = self._all
-        self._all = [lead, *(other for other in others if _stays(other, steps))]
-
-
-def _stays(candidate: Candidate, steps: Sequence[_Step]) -> bool:
-    """Let a candidate follow; False as soon as that rules it out."""
-    return all(step.accept(candidate, step.live, step.now) or not step.narrows for step in steps)

@@ -10,7 +10,7 @@ the server's requests are matched by id, in `candidates`, which uses matchers.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from heapq import merge
 from itertools import islice
@@ -18,9 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
-from msgspec import UNSET
 
-from mcpmock.cassette.model import Event
 from mcpmock.playback.plan.plan import ClientEvent, ReplayPlan
 from mcpmock.protocol.messages import (
     Batch,
@@ -48,13 +46,11 @@ from .header_verdicts import MIN_ERROR_STATUS, HeaderVerdicts, contradict
 from .miss import USED_UP, NearMiss, propose_rules
 from .request_assembly import ClientMessage
 from .request_key import (
-    BY_METHOD_ALONE,
     MATCH_LEVELS,
     META_LEVEL,
     Key,
     MatchSubject,
     handshake_distance,
-    last_handshake,
     match_subject,
 )
 from .variables import Bindings, Leaves, Mismatch, compare, unify
@@ -90,17 +86,6 @@ _HEADLESS_LEVELS = [
     [level for level in levels if not FIRST_HEADER_LEVEL <= level < META_LEVEL]
     for levels in _ALL_LEVELS
 ]
-_KEYS_AT_ONCE = 16
-"""A tenth of a millisecond, and far enough ahead that most requests find the keys made."""
-
-
-@attrs.define
-class KeyTable:
-    """Client events by key, the first of the recording."""
-
-    indices: dict[Key, list[int]] = attrs.field(factory=dict)
-    seen: int = 0
-    """How many events were put in."""
 
 
 @attrs.define(slots=False)
@@ -115,12 +100,7 @@ class RequestIndex:
     variables: Variables | None = None
     """The texts that the user wants back: among the placeholders of the plan."""
     _subjects: dict[int, MatchSubject | None] = attrs.field(factory=dict)
-    _tables: dict[tuple[int, bool], KeyTable] = attrs.field(factory=dict)
-    keys_as_written: dict[tuple[str, bytes | None], Key] = attrs.field(factory=dict)
-    """The exact keys of recorded messages without heads, by method and parameters as written."""
-    _holes: list[int] = attrs.field(factory=list)
-    _searched: int = 0
-    """In how many client events placeholders were looked for."""
+    _tables: dict[tuple[int, bool], dict[Key, list[int]]] = attrs.field(factory=dict)
     _loose: dict[int, LooseIndex] = attrs.field(factory=dict)
     _metas: dict[int, Leaves] = attrs.field(factory=dict)
 
@@ -170,99 +150,42 @@ class RequestIndex:
             places[SESSION_PARAMETER] = session_parameter(head) or ""
         return attrs.evolve(subject, http={**subject.http, **places}) if places else subject
 
-    def by_key(self, level: int, *, bare: bool) -> dict[Key, list[int]]:
-        """Return the client events planned so far by key; with `bare` by the key of their message
-        alone.
-        """
-        table = self.table(level, bare=bare)
-        self._add_keys(table, level, bare, len(self.plan.sequence))
-        return table.indices
-
-    def table(self, level: int, *, bare: bool) -> KeyTable:
-        """Return the same for those client events that have been looked at."""
+    def by_key(self, level: int, *, bare: bool) -> Mapping[Key, Sequence[int]]:
+        """Return the client events by key; with `bare` by the key of their message alone."""
         table = self._tables.get((level, bare))
         if table is None:
-            table = self._tables[level, bare] = KeyTable()
+            table = self._tables[level, bare] = {}
+            for event in self.plan.client_events.values():
+                recorded = self.subject(event)
+                if recorded is not None:
+                    table.setdefault(recorded.key(level, bare=bare), []).append(event.index)
         return table
 
-    def extend(self, level: int, *, bare: bool) -> bool:
-        """Look at some more client events for a table; False if there are none left."""
-        table = self.table(level, bare=bare)
-        if table.seen == len(self.plan.sequence) and not self.plan.grow():
-            return False
-        self._add_keys(table, level, bare, table.seen + _KEYS_AT_ONCE)
-        return True
-
-    def placeholders_until(self, last: int | None) -> list[int]:
-        """Return the client events that hold placeholders, which no key finds: at least those up to
-        this one, or all that are planned.
-        """
-        sequence = self.plan.sequence
-        while self._searched < len(sequence):
-            event = sequence[self._searched]
-            if last is not None and event.index > last:
-                break
-            self._searched += 1
-            if self._has_placeholder(event):
-                self._holes.append(event.index)
-                self._subjects[event.index] = self.subject(event)
-        return self._holes
+    @cached_property
+    def with_placeholders(self) -> Sequence[int]:
+        """The client events that hold placeholders, which no key finds."""
+        found = [e for e in self.plan.client_events.values() if self._has_placeholder(e)]
+        self._subjects.update((event.index, self.subject(event)) for event in found)
+        return [event.index for event in found]
 
     def loosened(self, level: int) -> LooseIndex:
         """Return the client events by what the rules leave of them, at this level."""
         from .loosened import LooseIndex
 
         assert self.rules is not None
-        self.plan.complete()
         index = self._loose.get(level)
         if index is None:
             index = self._loose[level] = LooseIndex(self.rules, level)
-            for event in self.plan.sequence:
+            for event in self.plan.client_events.values():
                 holds = self._has_placeholder(event)
                 index.add(event.index, self.subject(event), holds_placeholder=holds)
         return index
 
-    def _add_keys(self, table: KeyTable, level: int, bare: bool, until: int) -> None:
-        if table.seen >= until:
-            return
-        news = self.plan.sequence[table.seen : until]
-        table.seen += len(news)
-        for event in news:
-            recorded = self.subject(event)
-            if recorded is not None:
-                key = recorded.key(level, bare=bare)
-                table.indices.setdefault(key, []).append(event.index)
-                content = event.frame.content
-                if bare and not level and isinstance(content, Request):
-                    self.keys_as_written[content.method, content.params] = key
-
-    def reach_end(self) -> bool:
-        """Plan up to the end of the client's input; False if there is none, or if the recorded
-        server did nothing more after it: then it makes no difference.
-        """
-        # A client that leaves after ten calls does not wait until the other 100,000 are planned.
-        if not self.plan.whole:
-            events = enumerate(self.plan.episode.events)
-            ends = [n for n, event in events if event.d == "c2s" and isinstance(event.end, str)]
-            if not ends or not any(map(_is_said, self.plan.episode.events[ends[0] + 1 :])):
-                return False
-            self.plan.reach(ends[0])
-        return True
-
-    def reach_handshakes(self) -> None:
-        """Plan up to the last handshake of the recording."""
-        if not self.plan.whole:
-            self.plan.reach(self._last_handshake)
-
-    @cached_property
-    def _last_handshake(self) -> int:
-        """The last event that may be one."""
-        return last_handshake(self.plan.episode.events)
-
     @cached_property
     def header_verdicts(self) -> HeaderVerdicts:
         """Which heads the recorded server refused."""
-        subjects = ((self.subject(event), event.status) for event in self.plan.sequence)
+        events = self.plan.client_events.values()
+        subjects = ((self.subject(event), event.status) for event in events)
         return HeaderVerdicts.of((asked, status) for asked, status in subjects if asked is not None)
 
     def _has_placeholder(self, event: ClientEvent) -> bool:
@@ -301,10 +224,6 @@ class Matcher:
         level that has one, or at this one.
         """
         content = live.content
-        if live.head is None and not level and isinstance(content, Request):
-            found_as_written = self._find_as_written(content)
-            if found_as_written is not None:
-                return found_as_written
         levels = self.levels_for(live) if level is None else (level,)
         found: Iterator[MatchResult | None]
         if isinstance(content, (Opaque, StreamEnd, Response)):
@@ -327,10 +246,6 @@ class Matcher:
         strictest level that has any, or at this one. For a request only events with requests count.
         """
         subject = self._subject(live)
-        if live.is_handshake:
-            self.index.reach_handshakes()
-        else:
-            self.plan.complete()
         for one in self.levels_for(live) if level is None else (level,):
             if subject is None:
                 found = {index: Bindings() for index in self._same_bytes(live, one)}
@@ -497,8 +412,7 @@ class Matcher:
         self, live: MatchSubject
     ) -> Iterator[tuple[ClientEvent, MatchSubject, list[Mismatch]]]:
         """Yield the recorded requests of a method, and where their params differ."""
-        self.plan.complete()
-        for event in self.plan.sequence:
+        for event in self.plan.client_events.values():
             recorded = self.index.subject(event)
             if event.calls and recorded is not None and recorded.method == live.method:
                 found = compare(recorded.params, live.params, bindings=self.bindings)
@@ -513,33 +427,14 @@ class Matcher:
 
     def next_in_order(self) -> int | None:
         """Return the first client event not used yet: the only one that strict order takes."""
-        while self._passed < len(self.plan.sequence) or self.plan.grow():
-            for event in islice(self.plan.sequence, self._passed, None):
-                if event.in_order and event.index not in self.happened:
-                    return event.index
-                self._passed += 1
-        return None
+        in_order = self.plan.in_order
+        while self._passed < len(in_order) and in_order[self._passed] in self.happened:
+            self._passed += 1
+        return in_order[self._passed] if self._passed < len(in_order) else None
 
     def _subject(self, live: ClientMessage) -> MatchSubject | None:
         subject, head = live.subject, live.head
         return subject if subject is None or head is None else self.index.placed(subject, head)
-
-    def _find_as_written(self, live: Request) -> MatchResult | None:
-        """Return what an exact search finds for a request that is spelled like a recorded one; None
-        where more than the spelling counts.
-        """
-        # Most clients write a request as they did when it was recorded. Its key is known then: to
-        # decode the parameters and to make a key of them takes 9 us, a third of an answer.
-        key = self.index.keys_as_written.get((live.method, live.params))
-        if key is None or live.method in BY_METHOD_ALONE:
-            return None
-        exact = self._first_unused(None, 0, key)
-        if exact is None or not self._allowed(exact, request=True):
-            return None
-        holes = self.index.placeholders_until(exact)
-        if holes and holes[0] < exact:
-            return None
-        return MatchResult(self.plan.client_events[exact])
 
     def _find_request(self, live: MatchSubject, request: bool, level: int) -> MatchResult | None:
         if live.handshake is not None:
@@ -553,7 +448,7 @@ class Matcher:
                 exact = first
         if exact is not None and not self._allowed(exact, request):
             exact = None
-        for index in self.index.placeholders_until(exact):
+        for index in self.index.with_placeholders:
             if exact is not None and index > exact:
                 break
             if index in self.happened or not self._eligible(index, live, level):
@@ -567,7 +462,6 @@ class Matcher:
         """Return the unused request that is equal but for `_meta`, of several the one whose `_meta`
         agrees most, then the first. At most _MAX_COMPARED are compared.
         """
-        self.plan.complete()
         found: dict[int, Bindings] = {}
         bare = live.http is None
         table = self.index.by_key(META_LEVEL, bare=bare)
@@ -576,7 +470,7 @@ class Matcher:
             first = self._first.get((META_LEVEL, bare, key), 0)
             unused = filter(self._is_unused, islice(table.get(key, ()), first, None))
             found |= {index: Bindings() for index in islice(unused, _MAX_COMPARED)}
-        for index in filter(self._is_unused, self.index.placeholders_until(None)):
+        for index in filter(self._is_unused, self.index.with_placeholders):
             bindings = self._bind(index, live, META_LEVEL)
             if bindings is not None:
                 found[index] = bindings
@@ -600,16 +494,6 @@ class Matcher:
 
     def _find_handshake(self, live: MatchSubject, request: bool, level: int) -> MatchResult | None:
         """Return the nearest handshake, and of several the first."""
-        nearest = self._nearest_handshake(live, request, level)
-        if self.plan.whole or (nearest is not None and not nearest.handshake_distance):
-            return nearest
-        # The search for all handshakes of 100,000 events takes as long as half of their reading.
-        self.index.reach_handshakes()
-        return self._nearest_handshake(live, request, level)
-
-    def _nearest_handshake(
-        self, live: MatchSubject, request: bool, level: int
-    ) -> MatchResult | None:
         indices = sorted(self._same(live, level))
         events = [self.plan.client_events[i] for i in indices if i not in self.happened]
         matches = [
@@ -624,28 +508,20 @@ class Matcher:
         return 0 if recorded is None or live is None else handshake_distance(recorded, live)
 
     def _same(self, live: MatchSubject, level: int) -> dict[int, Bindings]:
-        """Return all planned ones that have the key of a live message, or can have it with its
+        """Return all client events that have the key of a live message, or can have it with its
         values.
         """
         table = self.index.by_key(level, bare=live.http is None)
         found = {index: Bindings() for key in _keys(live, level) for index in table.get(key, ())}
-        for index in self.index.placeholders_until(None):
+        for index in self.index.with_placeholders:
             bindings = self._bind(index, live, level)
             if bindings is not None:
                 found[index] = bindings
         return {i: bindings for i, bindings in found.items() if self._eligible(i, live, level)}
 
-    def _first_unused(self, live: MatchSubject | None, level: int, key: Key) -> int | None:
-        bare = live is None or live.http is None
-        table, place = self.index.table(level, bare=bare).indices, (level, bare, key)
-        while True:
-            found = self._first_unused_of(table.get(key, []), place, live)
-            if found is not None or not self.index.extend(level, bare=bare):
-                return found
-
-    def _first_unused_of(
-        self, indices: list[int], place: tuple[int, bool, Key], live: MatchSubject | None
-    ) -> int | None:
+    def _first_unused(self, live: MatchSubject, level: int, key: Key) -> int | None:
+        bare = live.http is None
+        indices, place = self.index.by_key(level, bare=bare).get(key, ()), (level, bare, key)
         # Used ones at the front are skipped once and for all: the nth of 100,000 equal calls costs
         # no more than the first.
         first = start = self._first.get(place, 0)
@@ -656,9 +532,7 @@ class Matcher:
         if first != start:
             self._first[place] = first
         for index in islice(indices, first, None):
-            if index not in self.happened and (
-                live is None or self._eligible(index, live, place[0])
-            ):
+            if index not in self.happened and self._eligible(index, live, level):
                 return index
         return None
 
@@ -698,21 +572,11 @@ class Matcher:
     def _same_bytes(self, live: ClientMessage, level: int) -> Iterator[int]:
         """Match what is not JSON-RPC by its bytes."""
         frame = live.frame
-        if isinstance(frame.fact, StreamEnd) and not self.index.reach_end():
-            return
-        for event in self._all_events():
-            if type(event.frame.content) is not type(frame.content) or event.frame.raw != frame.raw:
+        for event in self.plan.client_events.values():
+            if event.frame.raw != frame.raw or type(event.frame.content) is not type(frame.content):
                 continue
             if live.head is None or event.head is None or self._same_heads(event, live.head, level):
                 yield event.index
-
-    def _all_events(self) -> Iterator[ClientEvent]:
-        """Yield the client events in their order; plans on behind the last one."""
-        place = 0
-        while place < len(self.plan.sequence) or self.plan.grow():
-            for event in islice(self.plan.sequence, place, None):
-                place += 1
-                yield event
 
     @staticmethod
     def _same_heads(event: ClientEvent, live: HttpRequest, level: int) -> bool:
@@ -765,8 +629,3 @@ def _unify_subjects(
             return None
         found = bound
     return unify(recorded.http_at(level), live.http_at(level), found)
-
-
-def _is_said(event: Event) -> bool:
-    """Return whether it is something else than the end of a stream or of a process."""
-    return event.end is UNSET and event.frame is not None

@@ -128,8 +128,6 @@ class Player(Stage):
     """The selection knows which episode gave this session its first answer."""
     _narrowed: bool = False
     """The selection knows that this session is one episode and no other."""
-    _deferred: bool = False
-    """The selection asks when it has to know that."""
     _over: bool = False
     """The client ended the session."""
     _wake_at: float | None = None
@@ -283,24 +281,12 @@ class Player(Stage):
         """Note what was selected: other sessions take other episodes first."""
         lead = self._candidates.lead
         assert lead is not None
-        if self._candidates.undecided:
-            if not self._deferred:
-                self._deferred = True
-                self.selection.defer(self._decide)
-        elif len(self._candidates.all) == 1:
+        if len(self._candidates.all) == 1:
             self.selection.mark_played(lead)
             self._narrowed = True
         if not (self._narrowed or self._led):
             self.selection.mark_led(lead)
             self._led = True
-
-    def _decide(self) -> None:
-        """Decide which episodes this session may still be: another session begins, and has to
-        know.
-        """
-        self._deferred = False
-        if not self._narrowed and len(self._candidates.all) == 1:
-            self._note_selected()
 
     def _receive_end(self, live: ClientMessage, now: float) -> None:
         """Note that the client will send nothing more."""

@@ -11,13 +11,12 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
 
-from mcpmock.cassette.model import Event
 from mcpmock.protocol.messages import (
     Batch,
     Content,
@@ -28,7 +27,6 @@ from mcpmock.protocol.messages import (
     decode,
     parse_items,
 )
-from mcpmock.protocol.raw_json import HAS_ESCAPED_LETTER
 
 from .header_profile import Fingerprint, at, fingerprint
 from .variables import compare
@@ -130,20 +128,6 @@ class MatchSubject:
 
 
 Key = tuple[str, bytes, tuple[tuple[str, str], ...]]
-
-
-def last_handshake(events: Sequence[Event]) -> int:
-    """Return the place of the last event that may be a handshake, by a look at its bytes; -1
-    without.
-    """
-    for place in range(len(events) - 1, -1, -1):
-        event = events[place]
-        if event.d != "c2s":
-            continue
-        raw = event.payload or b""
-        if b'initialize"' in raw or b'discover"' in raw or HAS_ESCAPED_LETTER.search(raw):
-            return place
-    return -1
 
 
 def match_subject(frame: Frame, head: HttpRequest | None = None) -> MatchSubject | None:

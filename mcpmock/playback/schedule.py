@@ -37,12 +37,11 @@ class OpenOverlaps:
     """How many things a message waits for. The requests of a stretch count as one: the last of them
     that has not come.
     """
-    _behind: dict[int, list[tuple[int, int]]] = attrs.field(factory=dict)
-    """By the rank of a request: the messages that wait for it and for what arrived before it, as a
-    heap of the ranks at which their stretches start (negative: the last start comes first).
+    _behind: defaultdict[int, list[int]] = attrs.field(factory=lambda: defaultdict(list))
+    """By the rank of a request: the messages of whose stretches it is the last that has not come.
     """
-    # All of them move on together when the request comes. A counter in each message would need a
-    # step for each of them: 50,000 calls that are all open together are 1.2e9 steps.
+    # A counter in each message would need a step for each request of its stretch: 50,000 calls that
+    # are all open together are 1.2e9 steps.
     _of_event: defaultdict[int, list[int]] = attrs.field(factory=lambda: defaultdict(list))
     """The messages that wait for a client event that is in no stretch."""
     _before: dict[int, int] = attrs.field(factory=dict)
@@ -63,7 +62,7 @@ class OpenOverlaps:
             self._of_event[event].append(position)
         last = self._last_missing(overlaps.stop - 1)
         if last >= overlaps.start:
-            heapq.heappush(self._behind.setdefault(last, []), (-overlaps.start, position))
+            self._behind[last].append(position)
             missing += 1
         self._missing[position] = missing
         return missing > 0
@@ -93,23 +92,14 @@ class OpenOverlaps:
         if rank is None or rank in self._before:
             return ()
         self._before[rank] = rank - 1
-        behind = self._behind.pop(rank, None)
-        if behind is None:
+        behind = self._behind.pop(rank, ())
+        if not behind:
             return ()
-        last, over = self._last_missing(rank), []
-        while behind and -behind[0][0] > last:
-            over.append(heapq.heappop(behind)[1])
-        if behind:
-            self._move(behind, last)
+        last, over = self._last_missing(rank), list[int]()
+        for position in behind:
+            waits = self.plan.messages[position].overlaps.start <= last
+            (self._behind[last] if waits else over).append(position)
         return over
-
-    def _move(self, behind: list[tuple[int, int]], rank: int) -> None:
-        """Let these wait for an earlier request."""
-        there = self._behind.get(rank, [])
-        few, many = sorted((behind, there), key=len)
-        for one in few:
-            heapq.heappush(many, one)
-        self._behind[rank] = many
 
     def _last_missing(self, rank: int) -> int:
         """Return the last request up to this one that has not come; -1 if all came."""
@@ -219,27 +209,12 @@ class Schedule:
     def note_event(self, event: int, now: float) -> None:
         """Release the messages that waited for a client event that happened."""
         self.last_activity = now
-        self.plan.settle(event)
-        known = len(self._causes_missing)
         released = []
         for position in self.plan.by_cause.get(event, ()):
-            if position < known:
-                self._causes_missing[position] -= 1
-                if not self._causes_missing[position]:
-                    released.append(position)
-        released += self._take_over_plan()
-        self._release(released, now, self._overlaps.note_event(event))
-
-    def _take_over_plan(self) -> list[int]:
-        """Take over what was planned since. Gives the messages that wait for nothing."""
-        released = []
-        for position in range(len(self._causes_missing), len(self.plan.messages)):
-            causes = self.plan.messages[position].causes
-            missing = sum([cause not in self.happened for cause in causes])
-            self._causes_missing.append(missing)
-            if not missing:
+            self._causes_missing[position] -= 1
+            if not self._causes_missing[position]:
                 released.append(position)
-        return released
+        self._release(released, now, self._overlaps.note_event(event))
 
     def end_streams(self, exchanges: Iterable[int], now: float) -> None:
         """End these recorded exchanges with the session: what their ends still wait for

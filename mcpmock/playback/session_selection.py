@@ -19,7 +19,7 @@ from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette, Episode, Event
 from mcpmock.options.replay import MissAction, Order, Repeats, ReplayOptions, SessionUse
-from mcpmock.playback.plan.builder import begin_plan, build_plan
+from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.plan import ReplayPlan
 from mcpmock.playback.plan.steps import is_message, merged, resumed
 from mcpmock.protocol.messages import (
@@ -128,8 +128,6 @@ class SessionSelection:
     _led: dict[int, int] = attrs.field(factory=dict)
     """The turn in which a session last answered from an episode first."""
     _turns: count[int] = attrs.field(factory=lambda: count(1))
-    _deferred: list[Callable[[], None]] = attrs.field(factory=list)
-    """What the live sessions have still to do before others may begin."""
 
     def __attrs_post_init__(self) -> None:
         self._variables = None
@@ -162,10 +160,6 @@ class SessionSelection:
         """Return a candidate for every episode that may be played: those not played yet first, in
         recorded order, and of these first the ones that no session answers from.
         """
-        deferred = [*self._deferred]
-        self._deferred.clear()
-        for decide in deferred:
-            decide()
         fresh = [number for number in range(len(self._episodes)) if number not in self._played]
         fresh.sort(key=lambda number: (self._led.get(number, 0), number))
         again = sorted(self._played) if self.options.sessions == "reuse" else []
@@ -245,7 +239,7 @@ class SessionSelection:
     def index(self, number: int) -> RequestIndex:
         """Return the plan of an episode with its index: made once, shared by all live sessions."""
         if number not in self._indexes:
-            plan = begin_plan(self._episodes[number], strict=self._strict)
+            plan = build_plan(self._episodes[number], strict=self._strict)
             self._indexes[number] = self._indexed(plan)
         return self._indexes[number]
 
@@ -274,10 +268,6 @@ class SessionSelection:
         another one.
         """
         self._led.update((number, next(self._turns)) for number in self._numbers(candidate))
-
-    def defer(self, decide: Callable[[], None]) -> None:
-        """Call this before the next session begins: it says which episodes were played."""
-        self._deferred.append(decide)
 
     def _numbers(self, candidate: Candidate) -> set[int]:
         episode = candidate.plan.episode

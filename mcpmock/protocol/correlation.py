@@ -190,11 +190,6 @@ class Correlation:
         """Forget the requests of an exchange that has ended."""
         self._client.by_exchange.pop(exchange, None)
 
-    def remembers(self, call: PendingCall) -> bool:
-        """Return whether a later message can name this call."""
-        own, id_ = self._sent(call.direction), call.request.id
-        return own.open.exact.get(id_) is call or own.closed.exact.get(id_) is call
-
     def open_call(self, direction: Direction, id_: bytes) -> PendingCall | None:
         """Return the open request with exactly this id, sent this way."""
         return self._sent(direction).open.exact.get(id_)

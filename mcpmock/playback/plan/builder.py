@@ -1,5 +1,4 @@
-"""Makes the plan of an episode: decides, once and without a clock, which message waits for what. A
-plan grows as it is needed: whole, one of 100,000 events would take ten times as long to begin.
+"""Makes the plan of an episode: decides, once and without a clock, which message waits for what.
 
 A server message waits for the request it belongs to (`protocol.correlation` finds it); a message
 without a request waits for the latest message of the client. Over HTTP everything also waits for
@@ -9,8 +8,7 @@ the result, `playback.schedule` plays it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from itertools import islice
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 import attrs
 from msgspec import UNSET, Struct, field
@@ -64,11 +62,10 @@ from .plan import (
     OverlapFinder,
     Overlaps,
     PlannedMessage,
-    PlanRest,
     RecordedCall,
     ReplayPlan,
 )
-from .steps import EpisodeStep, bare_steps, steps
+from .steps import EpisodeStep, steps
 
 _NAMES_NOTHING = Attribution()
 _EXCHANGE_FACTS = (HttpResponse, HttpBody, SseMeta, ExchangeEnd)
@@ -192,8 +189,6 @@ class PlanBuilder:
     """Whether heads were recorded, so that exchanges can be played as such."""
     messages: list[PlannedMessage] = attrs.field(factory=list)
     client_events: dict[int, ClientEvent] = attrs.field(factory=dict)
-    sequence: list[ClientEvent] = attrs.field(factory=list)
-    """The same as they were added."""
     calls: list[RecordedCall] = attrs.field(factory=list)
     replies: dict[bytes, list[int]] = attrs.field(factory=dict)
     cancels: dict[int, list[int]] = attrs.field(factory=dict)
@@ -219,25 +214,12 @@ class PlanBuilder:
     """The server ended by itself, and not because its client had ended the session; None before it
     ends.
     """
-    _asked_within: dict[int, list[PendingCall]] = attrs.field(factory=dict)
-    """The requests of the server, by the number of the client's call that they were sent for."""
 
     def step(self, step: EpisodeStep) -> None:
         if step.frame.direction is C2S:
             self.client_step(step)
         else:
             self.server_step(step)
-
-    def remembers(self, number: int) -> bool:
-        """Return whether a later message can belong to this call: it names the call, or a request
-        that the server sent for it.
-        """
-        calls = (self.calls[number].call, *self._asked_within.get(number, ()))
-        return any(
-            correlation.remembers(call)
-            for correlation in self._correlations.values()
-            for call in calls
-        )
 
     def client_step(self, step: EpisodeStep) -> None:
         index, frame = step.place, step.frame
@@ -263,9 +245,7 @@ class PlanBuilder:
         if numbers:
             self.requests.add(index)
         self._closed = self._closed or isinstance(frame.fact, StreamEnd)
-        event = ClientEvent(index, frame, tuple(numbers), step.head)
-        self.client_events[index] = event
-        self.sequence.append(event)
+        self.client_events[index] = ClientEvent(index, frame, tuple(numbers), step.head)
         last_event = None if step.head is None else step.head.header(LAST_EVENT)
         if frame.exchange is not None:
             resumes = None if last_event is None else self.streams.get(last_event)
@@ -507,11 +487,7 @@ class PlanBuilder:
         if not isinstance(message, Message):
             return _NAMES_NOTHING
         number = len(self.calls) if direction is C2S else step.place
-        note = correlation.note(direction, message, number, step.frame.exchange)
-        asked = note.call if isinstance(message, Request) else None
-        if asked is not None and asked.within is not None:
-            self._asked_within.setdefault(asked.within.index, []).append(asked)
-        return note
+        return correlation.note(direction, message, number, step.frame.exchange)
 
     def _reply(self, call: PendingCall, index: int) -> None:
         """Note that the client answered a request of the server."""
@@ -596,54 +572,3 @@ def _live_values(
         return [LiveValue(call, ("params", "progressToken"), token=True, item=item)]
     path = ("requestId",) if message.method == CANCELLED else SUBSCRIPTION_PATH
     return [LiveValue(call, ("params", *path), item=item)]
-
-
-def begin_plan(episode: Episode, *, strict: bool = False) -> ReplayPlan:
-    """Return the plan of an episode, made as it is needed. Of exchanges it is made at once: what
-    comes later changes what was planned.
-    """
-    if any(event.x is not None or event.http is not UNSET for event in episode.events):
-        return build_plan(episode, strict=strict)
-    builder = PlanBuilder(episode.events, strict=strict, headed=False)
-    plan = ReplayPlan(
-        episode,
-        builder.messages,
-        builder.client_events,
-        builder.calls,
-        builder.replies,
-        builder.cancels,
-        request_ranks=builder.requests.ranks,
-        sequence=builder.sequence,
-        rest=_Rest(builder, bare_steps(episode.events)),
-    )
-    while not plan.sequence and plan.grow():  # what waits for nothing comes before that
-        pass
-    return plan
-
-
-@attrs.define
-class _Rest(PlanRest):
-    """The steps that are still to be planned."""
-
-    builder: PlanBuilder
-    ahead: Iterator[EpisodeStep]
-    _place: int = -1
-
-    def plan_more(self, count: int) -> bool:
-        before = self._place
-        for step in islice(self.ahead, count):
-            self._place = step.place
-            self.builder.step(step)
-        return self._place > before
-
-    def reaches(self, place: int) -> bool:
-        return self._place >= place
-
-    def is_settled(self, event: int) -> bool:
-        """Return whether the client has sent another message since, and no later message can belong
-        to a call of this one: a correlation remembers a bounded number of them.
-        """
-        sequence = self.builder.sequence
-        if not sequence or event >= sequence[-1].index:
-            return False
-        return not any(map(self.builder.remembers, self.builder.client_events[event].calls))

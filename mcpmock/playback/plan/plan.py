@@ -1,9 +1,9 @@
 """An episode as a plan: each recorded server frame as a planned message, with what must have
 happened before it is sent, and the requests that overlapped it.
 
-These are the values; `plan.builder` makes them, no earlier than they are needed.
-`playback.matcher` finds which recorded client event a live message stands for; `playback.schedule`
-releases messages when their causes have happened.
+These are values, which never change; `plan.builder` makes them. `playback.matcher` finds which
+recorded client event a live message stands for; `playback.schedule` releases messages when their
+causes have happened.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import Protocol
+from functools import cached_property
 
 import attrs
 import msgspec
@@ -83,8 +83,6 @@ class OverlapFinder:
         return Overlaps(self.requests, others=others) if others else NO_OVERLAPS
 
 
-STEPS_AT_ONCE = 8
-"""A tenth of a millisecond: no answer waits for more than it needs."""
 NEVER = -1
 """The index of a client event that never happens: what waits for it is never sent."""
 
@@ -170,114 +168,54 @@ class PlannedMessage(Struct, frozen=True, gc=False):
         return self.exchange is not None and (self.frame.fact is not None or not self.frame.raw)
 
 
-def _lists() -> defaultdict[int, list[int]]:
-    return defaultdict(list)
-
-
-class PlanRest(Protocol):
-    """What is not planned yet. `plan.builder` has one."""
-
-    def plan_more(self, count: int) -> bool:
-        """Plan so many more steps; False if there are none left."""
-
-    def reaches(self, place: int) -> bool:
-        """Return whether the event at this place in the episode is planned."""
-
-    def is_settled(self, event: int) -> bool:
-        """Return whether no step that is still to be planned can wait for this client event
-        alone.
-        """
-
-
-@attrs.define
+@attrs.frozen(eq=False)
 class ReplayPlan:
-    """The messages of an episode in recorded order, and its client events by index.
-
-    With a `rest` it is made as it is needed, and always far enough ahead that it makes no
-    difference: `settle` says how far that is.
-    """
+    """The messages of an episode in recorded order, and its client events by index."""
 
     episode: Episode
     messages: Sequence[PlannedMessage]
-    client_events: dict[int, ClientEvent]
+    client_events: Mapping[int, ClientEvent]
+    """In their order."""
     calls: Sequence[RecordedCall]
     replies: Mapping[bytes, Sequence[int]]
     """The client events that answer the server's requests, by the id of the request as it was
     written.
     """
-
     cancels: Mapping[int, Sequence[int]]
     """The client events that cancel a call, by its number."""
-    streams: dict[str, int] = attrs.field(factory=dict)
+    streams: Mapping[str, int] = attrs.field(factory=dict)
     """By the ids of server-sent events, the exchanges on which their streams began."""
     session_ids: frozenset[str] = frozenset()
     """The ids that the server gave the session, or their placeholders."""
-    request_ranks: dict[int, int] = attrs.field(factory=dict)
+    request_ranks: Mapping[int, int] = attrs.field(factory=dict)
     """In which place, by arrival, a client event with requests came: `Overlaps` count in these."""
-    sequence: Sequence[ClientEvent] = attrs.field()
-    """The client events in their order."""
-    _rest: PlanRest | None = None
-    _indexed: int = attrs.field(init=False, default=0)
-    """How many messages the three tables know."""
-    _by_call: defaultdict[int, list[int]] = attrs.field(init=False, factory=_lists)
-    _by_cause: defaultdict[int, list[int]] = attrs.field(init=False, factory=_lists)
-    _by_exchange: defaultdict[int, list[int]] = attrs.field(init=False, factory=_lists)
 
-    @sequence.default
-    def _in_order(self) -> Sequence[ClientEvent]:
-        return tuple(self.client_events.values())
-
-    @property
-    def by_call(self) -> Mapping[int, list[int]]:
+    @cached_property
+    def by_call(self) -> Mapping[int, Sequence[int]]:
         """The messages (by their place in `messages`) that belong to a call."""
-        self._index_messages()
-        return self._by_call
+        return _places(planned.calls for planned in self.messages)
 
-    @property
-    def by_cause(self) -> Mapping[int, list[int]]:
+    @cached_property
+    def by_cause(self) -> Mapping[int, Sequence[int]]:
         """Which messages (by their place in `messages`) wait for a client event."""
-        self._index_messages()
-        return self._by_cause
+        return _places(planned.causes for planned in self.messages)
 
-    @property
-    def by_exchange(self) -> Mapping[int, list[int]]:
+    @cached_property
+    def by_exchange(self) -> Mapping[int, Sequence[int]]:
         """The messages (by their place in `messages`) that an exchange carries."""
-        self._index_messages()
-        return self._by_exchange
+        return _places(
+            () if planned.exchange is None else (planned.exchange,) for planned in self.messages
+        )
 
-    # How far it is made.
-
-    @property
-    def whole(self) -> bool:
-        return self._rest is None
-
-    def grow(self, steps: int = STEPS_AT_ONCE) -> bool:
-        """Plan so many more steps; False if there are none left."""
-        if self._rest is not None and not self._rest.plan_more(steps):
-            self._rest = None
-        self._index_messages()  # a part now, not all at the next look
-        return self._rest is not None
-
-    def settle(self, event: int) -> None:
-        """Plan all that may be sent once this client event has happened."""
-        while self._rest is not None and not self._rest.is_settled(event):
-            self.grow()
-
-    def reach(self, place: int) -> None:
-        """Plan up to the event at this place in the episode."""
-        while self._rest is not None and not self._rest.reaches(place):
-            self.grow()
-
-    def complete(self) -> None:
-        """Plan all."""
-        while self.grow():
-            pass
+    @cached_property
+    def in_order(self) -> Sequence[int]:
+        """The client events to which `strict` order applies."""
+        return [index for index, event in self.client_events.items() if event.in_order]
 
     def excerpt(self, event: int) -> ReplayPlan:
         """Return the part of the plan that belongs to one client event, its requests and its
         exchange: for repeating the answers.
         """
-        self.complete()
         calls = self.client_events[event].calls
         places = {place for call in calls for place in self.by_call.get(call, ())}
         places |= self._carried_for([event])
@@ -294,31 +232,14 @@ class ReplayPlan:
             is_end = calls and isinstance(planned.frame.fact, ExchangeEnd)
             causes = planned.causes & (inside & own if is_end else inside)
             kept.append(replace(planned, causes=causes, overlaps=NO_OVERLAPS))
-        client = {index: self.client_events[index] for index in inside}
-        return attrs.evolve(
-            self,
-            messages=tuple(kept),
-            client_events=client,
-            sequence=tuple(client.values()),
-        )
+        client = {index: self.client_events[index] for index in sorted(inside)}
+        return attrs.evolve(self, messages=kept, client_events=client)
 
     def answers(self, event: ClientEvent) -> tuple[bytes | None, ...]:
         """Return the recorded results or errors of the requests of a client event."""
-        self.complete()
         places = [place for call in event.calls for place in self.by_call.get(call, ())]
         contents = (self.messages[place].frame.content for place in sorted(places))
         return tuple(one.result or one.error for one in contents if isinstance(one, Response))
-
-    def _index_messages(self) -> None:
-        for place in range(self._indexed, len(self.messages)):
-            planned = self.messages[place]
-            for call in planned.calls:
-                self._by_call[call].append(place)
-            for cause in planned.causes:
-                self._by_cause[cause].append(place)
-            if planned.exchange is not None:
-                self._by_exchange[planned.exchange].append(place)
-        self._indexed = len(self.messages)
 
     def _carried_for(self, events: Iterable[int]) -> set[int]:
         """Return the messages on the exchanges of these client events."""
@@ -328,3 +249,12 @@ class ReplayPlan:
     def _replies_to(self, planned: PlannedMessage) -> Sequence[int]:
         content = planned.frame.content
         return self.replies.get(content.id, ()) if isinstance(content, Request) else ()
+
+
+def _places(named: Iterable[Iterable[int]]) -> Mapping[int, Sequence[int]]:
+    """Return, for each number, the places at which it is named."""
+    found: defaultdict[int, list[int]] = defaultdict(list)
+    for place, numbers in enumerate(named):
+        for number in numbers:
+            found[number].append(place)
+    return dict(found)

@@ -140,7 +140,7 @@ def steps(events: Sequence[Event]) -> Iterator[EpisodeStep]:
     answer stands ahead of the answer: a server that answers has read enough of the request.
     """
     if all(event.x is None for event in events):
-        yield from bare_steps(events)
+        yield from _bare_steps(events)
         return
     parts = _StepParts.of(events)
     waiting: dict[int, HttpRequest] = {}
@@ -162,7 +162,7 @@ def steps(events: Sequence[Event]) -> Iterator[EpisodeStep]:
             )
 
 
-def bare_steps(events: Sequence[Event]) -> Iterator[EpisodeStep]:
+def _bare_steps(events: Sequence[Event]) -> Iterator[EpisodeStep]:
     """Yield the steps where there are no exchanges."""
     for place, event in enumerate(events):
         frame = event.frame

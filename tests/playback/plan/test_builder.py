@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.playback.plan.builder import begin_plan, build_plan
+from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.plan import NEVER, LiveValue, PlannedMessage, ReplayPlan
 from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, SseMeta, StreamEnd
 from tests.support import (
@@ -21,7 +21,6 @@ from tests.support import (
     call,
     cancelled,
     ends,
-    episode,
     error,
     get,
     in_session,
@@ -470,24 +469,6 @@ def test_bare_messages_keep_the_hint_of_their_exchange() -> None:
     ]
 
 
-def test_a_call_is_remembered_with_what_the_server_asked_for_it(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """What a server asked within a call can be cancelled long after the call is forgotten."""
-    monkeypatch.setattr("mcpmock.protocol.correlation.MAX_CLOSED_CALLS", 0)
-    asked = [c(request(1, "a")), s(request(1, "roots/list")), s(response(1))]
-    later = [c(request(2, "b")), s(response(2)), c(request(3, "c")), s(response(3))]
-    silence = [c(INITIALIZED) for _ in range(20)]
-    plan = begin_plan(episode(*asked, *later, *silence, s(cancelled(1))))
-    plan.settle(3)
-
-    assert 4 == len(plan.messages)
-    plan.settle(0)
-
-    assert 5 == len(plan.messages)
-    assert 0 in plan.messages[-1].causes
-
-
 ASKED = (c(request(1, "a")),)
 ANSWERED = (*ASKED, s(response(1)))
 STOPPED = ("end", {"d": "c2s", "signal": 15})
@@ -538,9 +519,7 @@ def test_an_end_that_the_client_asked_for_is_none_of_the_plan(
     events: list[Line], crashes: bool
 ) -> None:
     """A client may end its server by a signal. The player ends when its own client ends it."""
-    for plan in (plan_of(*events), begin_plan(episode(*events))):
-        plan.reach(len(events))
-        ends_ = [
-            one for one in plan.messages if isinstance(one.frame.fact, StreamEnd | ProcessExit)
-        ]
-        assert crashes == bool(ends_)
+    planned = plan_of(*events).messages
+    ends_ = [one for one in planned if isinstance(one.frame.fact, StreamEnd | ProcessExit)]
+
+    assert crashes == bool(ends_)
