@@ -23,12 +23,16 @@ Glossary. Each word means the same in the whole package:
     rule       one sentence of the specification; a violation is traffic that breaks it
 """
 
+from __future__ import annotations
+
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
 from mcpmock.version import VERSION as __version__
 
+TYPE_CHECKING = False  # without typing, a command has Ctrl-C in its hands 3 ms earlier
 if TYPE_CHECKING:
+    from typing import Any
+
     from mcpmock.api.cassettes import check, diff, load, redact, scan, stats
     from mcpmock.api.drive import Driven, drive
     from mcpmock.api.log import Call

@@ -10,19 +10,33 @@ from __future__ import annotations
 
 import sys
 
-from mcpmock.channels.standard_streams import guard_standard_streams
-
-from . import early_start
-
 
 def main() -> None:
-    """Run the command line and exits."""
+    """Run the command line and exit."""
+    try:
+        from . import interrupts
+
+        interrupts.raise_interrupts()
+        status = _run()
+    except KeyboardInterrupt:
+        status = 130
+    finally:
+        from .interrupts import ignore_interrupts
+
+        ignore_interrupts()
+    sys.exit(status)
+
+
+def _run() -> int:
+    from mcpmock.channels.standard_streams import guard_standard_streams
+
+    from . import early_start
+
     guard_standard_streams()
     early_start.start_server(sys.argv[1:])
     try:
         from .commands import run
 
-        status = run()
+        return run()
     finally:
         early_start.end_server()
-    sys.exit(status)

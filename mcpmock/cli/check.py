@@ -19,7 +19,7 @@ from mcpmock.printable import many, printable
 
 from .option_table import TableCommand, options
 from .options_files import MANY_FILES, list_files, work_on_each
-from .output import BAD, ODD, REMARK, encodable
+from .output import BAD, ODD, REMARK, encodable, text_limit
 from .reports import Report, print_each
 
 if TYPE_CHECKING:
@@ -64,8 +64,9 @@ def _report(name: Path | str, found: CheckReport, *, verbose: bool) -> Report:
 def _lines(name: str, report: CheckReport, *, verbose: bool) -> Iterator[str]:
     from mcpmock.view.summary import brief
 
+    limit = text_limit()
     findings = [
-        (finding.line, finding.level, brief(finding.text), "") for finding in report.findings
+        (finding.line, finding.level, brief(finding.text, limit), "") for finding in report.findings
     ]
     findings += _violations(report, verbose=verbose)
     for line, level, text, more in sorted(findings, key=lambda one: one[0]):

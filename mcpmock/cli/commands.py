@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 from importlib import import_module
+from typing import Any
 
 import click
 
@@ -13,7 +14,8 @@ from mcpmock.errors import McpMockError, OutputLost
 from mcpmock.printable import printable
 from mcpmock.version import VERSION
 
-from .output import say
+from .interrupts import STATUS
+from .output import TextFormatter, say
 
 COMMANDS = (
     "check", "convert", "demo", "diff", "drive", "explore", "faults", "fmt", "help", "login",
@@ -23,8 +25,14 @@ COMMANDS = (
 )  # fmt: skip
 
 
+class _Context(click.Context):
+    formatter_class: type[click.HelpFormatter] = TextFormatter
+
+
 class _Lazy(click.Group):
     """Commands by name, each imported on first use: `replay` must not pay for `show`."""
+
+    context_class: type[click.Context] = _Context
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
         return list(COMMANDS)
@@ -34,7 +42,22 @@ class _Lazy(click.Group):
             return None
         command = getattr(import_module(f"mcpmock.cli.{cmd_name}"), cmd_name)
         assert isinstance(command, click.Command)
+        command.context_class = _Context
         return command
+
+    # click prints an empty line when it catches a KeyboardInterrupt.
+
+    def make_context(self, *args: Any, **more: Any) -> click.Context:
+        try:
+            return super().make_context(*args, **more)
+        except KeyboardInterrupt as error:
+            raise click.exceptions.Exit(STATUS) from error
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise click.exceptions.Exit(STATUS) from error
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -62,12 +85,12 @@ def cli() -> None:
 
 
 def run() -> int:
-    """Run the command that sys.argv names. Gives the exit status."""
+    """Run the command that sys.argv names. Gives the exit status. Raises KeyboardInterrupt."""
     try:
         status = cli(prog_name="mcpmock", standalone_mode=False)
         sys.stdout.flush()
-    except (click.exceptions.Abort, KeyboardInterrupt):
-        return 130
+    except click.exceptions.Abort:
+        return STATUS
     except click.ClickException as error:
         _show(error)
         return error.exit_code
@@ -94,7 +117,7 @@ def _complain(error: BaseException) -> int:
     its traceback shows.
     """
     if isinstance(error, KeyboardInterrupt):
-        return 130
+        return STATUS
     if not isinstance(error, McpMockError):
         raise error
     if not (isinstance(error, OutputLost) and error.reader_left):

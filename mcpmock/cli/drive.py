@@ -14,12 +14,14 @@ from mcpmock.options.faults import FaultOptions
 from mcpmock.options.listening import ServerOptions, ValueOptions
 from mcpmock.options.redacting import RedactionOptions
 
+from .interrupts import run_trio
 from .option_table import COMMAND, TableCommand, options
 from .options_load import limits_of, pace_of
-from .output import CASSETTE, say, say_notices
+from .output import CASSETTE, say, say_notices, say_waiting
 from .run_setup import (
     check_server,
     faults_of,
+    playing_text,
     redaction_of,
     run_to_end,
     server_of,
@@ -94,6 +96,7 @@ def drive(
     front = drive_front(cassette, pauses, kind=back.kind, values=values)
     setup = Setup(front=front, back=back, faults=run, recording=recording, say=say)
     if not loading.given:
+        say_waiting(playing_text(file), console)
         return run_to_end(setup, console)
     if recording is not None and server.url is None:
         raise click.UsageError("--output with a load needs --url: a take holds one process")
@@ -102,8 +105,6 @@ def drive(
 
 def _drive_again(cassette: Cassette, server: Server, faults: FaultRun) -> int:
     """Play the session in the order of the plan and print what is broken. Gives the exit status."""
-    import trio
-
     from mcpmock.explore.variant import variant_of
     from mcpmock.faults.plan import Plan
     from mcpmock.sessions.explore import play_again
@@ -123,7 +124,7 @@ def _drive_again(cassette: Cassette, server: Server, faults: FaultRun) -> int:
         keep=schedule.keep,
         seed=faults.seed,
     )
-    run = trio.run(play_again, subject, variant)
+    run = run_trio(play_again, subject, variant)
     return show_run(run, cassette.name, strict=schedule.strict)
 
 

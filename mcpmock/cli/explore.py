@@ -14,6 +14,7 @@ from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.exploring import ExploreOptions
 from mcpmock.options.listening import ServerOptions
 
+from .interrupts import run_trio
 from .option_table import COMMAND, TableCommand, options
 from .output import CASSETTE, encodable, say, say_notices
 from .run_setup import check_server, server_of, url_of
@@ -107,7 +108,6 @@ def _play_again(
     cassette: Cassette, file: Path, options: ExploreOptions, server: ServerOptions
 ) -> int:
     """Run the plan of a failure again."""
-    import trio
 
     from mcpmock.explore.variant import variant_of
     from mcpmock.faults.plan import load_plan
@@ -118,7 +118,7 @@ def _play_again(
     plan = load_plan(file)
     variant = variant_of(plan)
     played = {"take": variant.take, "session": variant.session, "keep": variant.keep}
-    run = trio.run(play_again, _peer(cassette, options, server, **played), variant)
+    run = run_trio(play_again, _peer(cassette, options, server, **played), variant)
     strict = options.strict or (plan.schedule is not None and plan.schedule.strict)
     return show_run(run, cassette.name, strict=strict)
 
@@ -164,7 +164,7 @@ def _run(
                 nursery.cancel_scope.cancel()
         return status
 
-    status = trio.run(run)
+    status = run_trio(run)
     report = shown.end(explorer.found)
     if junit is not None:
         junit.write_text(junit_of(report), "utf-8")

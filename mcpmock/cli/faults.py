@@ -14,7 +14,7 @@ from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import shell_command
 
 from .option_table import options
-from .output import columns, emit, say
+from .output import TextFormatter, columns, emit, say
 
 if TYPE_CHECKING:
     from mcpmock.faults.kind_help import KindHelp
@@ -97,7 +97,7 @@ def _print_kind(one: KindHelp) -> None:
 
 
 def _formatter() -> click.HelpFormatter:
-    return click.HelpFormatter(width=min(columns(), MAX_TEXT_WIDTH))
+    return TextFormatter(width=min(columns(), MAX_TEXT_WIDTH))
 
 
 def _as_json(one: KindHelp) -> dict[str, object]:

@@ -21,7 +21,7 @@ from mcpmock.options.viewing import ManualOptions
 from mcpmock.printable import mcpmock_command
 
 from .option_table import options
-from .output import columns, emit, say
+from .output import TextFormatter, columns, emit, say
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
@@ -74,7 +74,7 @@ def _print_list(*, json: bool) -> None:
         for name, sentence in topics().items():
             emit({"type": "topic", "topic": name, "about": sentence})
         return
-    formatter = click.HelpFormatter(width=min(columns(), MAX_TEXT_WIDTH))
+    formatter = TextFormatter(width=min(columns(), MAX_TEXT_WIDTH))
     formatter.write_text("`mcpmock help TOPIC` prints a topic of the manual:")
     formatter.write_paragraph()
     with formatter.indentation():

@@ -10,6 +10,7 @@ from mcpmock.errors import MissingExtra
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.login import LoginCommandOptions
 
+from .interrupts import run_trio
 from .option_table import options
 from .output import emit, say
 from .run_setup import url_of
@@ -33,8 +34,6 @@ def login(url: str, how: LoginCommandOptions, console: ConsoleOptions) -> int:
         unset = f"{secret} is not set in the environment"
         raise click.BadParameter(unset, param_hint="--client-secret-env")
 
-    import trio
-
     from mcpmock.logins.limits import shorten, split_scopes
 
     scopes = split_scopes(how.scope or "")
@@ -57,7 +56,7 @@ def login(url: str, how: LoginCommandOptions, console: ConsoleOptions) -> int:
         device=how.device,
     )
     store = TokenStore.of_user()
-    done = trio.run(log_in, url, store, wanted, say)
+    done = run_trio(log_in, url, store, wanted, say)
     if console.json:
         emit({"type": "login", "url": url, **done.described, "store": store.place})
     elif not console.quiet:

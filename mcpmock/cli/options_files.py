@@ -15,7 +15,7 @@ from mcpmock.errors import CassetteError
 from mcpmock.options.comparing import SharingOptions
 from mcpmock.printable import printable
 
-from .output import CASSETTE, Progress, progress_bar, say
+from .output import CASSETTE, Progress, is_terminal, progress_bar, say
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -58,6 +58,8 @@ def reachable(name: str, scheduler: str | None) -> str:
 def _with_stdin(names: Iterable[str]) -> Iterator[str]:
     for name in names:
         if name == "-":
+            if is_terminal(sys.stdin):
+                say("waiting for the names of cassettes on standard input, one a line, then Ctrl-D")
             data = sys.stdin.buffer.read()
             lines = data.split(b"\0") if b"\0" in data else data.splitlines()
             yield from (os.fsdecode(line) for line in lines if line)

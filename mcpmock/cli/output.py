@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import chain, islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TextIO
 
 import click
 
@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette, Notice
     from mcpmock.options.console import ConsoleOptions
 
+UNLIMITED = sys.maxsize
+"""The width of a line that nobody looks at on a terminal: a pipe, a file, a log of CI."""
 _MIN_COLUMNS = 80
+MAX_ALIGNED_COLUMNS = 80
+"""Of a line without a limit: a longer name pushes what stands behind it to the right."""
 _MIN_DRAWING_COLUMNS = 100
 _LINES_TOGETHER = 500
 _SIZE_UNITS = ("kB", "MB", "GB")
@@ -62,8 +66,30 @@ def terminal_size() -> os.terminal_size:
 
 
 def columns() -> int:
-    """Return the width of a line: that of the terminal, at least 80."""
+    """Return the width of a line: that of the terminal, at least 80. Without a terminal nothing is
+    cut or wrapped, unless COLUMNS is set.
+    """
+    given = os.environ.get("COLUMNS", "")
+    if not sys.stdout.isatty() and not (given.isdecimal() and int(given)):
+        return UNLIMITED
     return max(terminal_size().columns, _MIN_COLUMNS)
+
+
+class TextFormatter(click.HelpFormatter):
+    """The text that click makes of options and lists, which it would wrap in a pipe as well."""
+
+    def __init__(
+        self, indent_increment: int = 2, width: int | None = None, max_width: int | None = None
+    ) -> None:
+        if columns() == UNLIMITED:
+            width = UNLIMITED
+        super().__init__(indent_increment, width, max_width)
+
+    def write_dl(
+        self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2
+    ) -> None:
+        wide = MAX_ALIGNED_COLUMNS if self.width == UNLIMITED else col_max
+        super().write_dl(rows, wide, col_spacing)
 
 
 def drawing_columns() -> int:
@@ -104,15 +130,16 @@ def table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
     """
     kept = [place for place in range(1, len(heads)) if any(row[place] for row in rows)]
     widths = [max(len(row[place]) for row in (heads, *rows)) for place in kept]
-    left = columns() - sum(widths) - 2 * len(widths)
+    most = columns()
+    left = MAX_ALIGNED_COLUMNS if most == UNLIMITED else most - sum(widths) - 2 * len(widths)
     fitting = [width for row in (heads, *rows) if (width := cells(row[0])) <= left]
     for row in (heads, *rows) if rows else ():
         name, numbers = row[0], [row[place] for place in kept]
-        if cells(name) > left:
+        if cells(name) > left and most != UNLIMITED:
             yield name
             name = ""
         filled = (f"{cell:>{width}}" for cell, width in zip(numbers, widths, strict=True))
-        line = "  ".join([fit(name, max(fitting)), *filled]).rstrip()
+        line = "  ".join([fill(name, max(fitting)), *filled]).rstrip()
         if line:
             yield line
 
@@ -124,6 +151,16 @@ def cells(text: str) -> int:
     from rich.cells import cell_len
 
     return cell_len(text)
+
+
+def fill(text: str, width: int) -> str:
+    """Return the text with spaces up to so many columns; a longer one as it is."""
+    return text + " " * (width - cells(text))
+
+
+def shorten(text: str, width: int) -> str:
+    """Return the text, cut with a sign if it takes more columns."""
+    return text if cells(text) <= width else fit(text, width - 3) + "..."
 
 
 def fit(text: str, width: int) -> str:
@@ -140,6 +177,17 @@ def say(text: str) -> None:
     if _bars:
         click.echo("\r\033[K", nl=False, err=True)
     write_log_line(f"mcpmock: {text}")
+
+
+def say_waiting(text: str, console: ConsoleOptions) -> None:
+    """Say on a terminal, where silence looks like a hang, what the command waits for."""
+    if is_terminal(sys.stderr) and not (console.quiet or console.json):
+        say(text)
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Return whether a person is at a standard stream, which may be closed."""
+    return stream is not None and not stream.closed and stream.isatty()
 
 
 class Progress(Protocol):
@@ -218,10 +266,17 @@ class Announcer:
 
 
 def one_line(text: str) -> str:
-    """Return recorded text as one safe line."""
+    """Return recorded text as one safe line, in short if it is for a terminal."""
     from mcpmock.view.summary import brief
 
-    return printable(brief(text))
+    return printable(brief(text, text_limit()))
+
+
+def text_limit() -> int | None:
+    """Return how many characters of recorded text a line shows; None for all."""
+    from mcpmock.view.summary import MAX_SUMMARY_CHARS
+
+    return None if columns() == UNLIMITED else MAX_SUMMARY_CHARS
 
 
 def emit(value: dict[str, Any], *, err: bool = False) -> None:

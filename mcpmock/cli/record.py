@@ -14,6 +14,7 @@ from mcpmock.options.faults import FaultOptions
 from mcpmock.options.listening import ListenOptions
 from mcpmock.options.recording import RecordOptions
 from mcpmock.options.redacting import RedactionOptions
+from mcpmock.printable import shell_command
 
 from .option_table import COMMAND, TableCommand, options
 from .output import say
@@ -81,7 +82,9 @@ def record(
     if record.watch:
         front = _watched(front, record.output, json=console.json)
     setup = Setup(front=front, back=server, faults=run, recording=recording, say=tell)
-    return run_to_end(setup, console)
+    rest = ["--listen", "127.0.0.1:0", "--record", record.output, "--", *record.command]
+    url_hint = f"use `{shell_command(['mcpmock', 'proxy', *rest])}`"
+    return run_to_end(setup, console, url_hint)
 
 
 def _check(record: RecordOptions, listening: ListenOptions) -> None:

@@ -16,7 +16,8 @@ import attrs
 import click
 
 from .early_start import take_server
-from .output import Announcer, emit, say
+from .interrupts import run_trio
+from .output import Announcer, emit, is_terminal, say, say_waiting
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -142,16 +143,30 @@ def spare_collections() -> None:
     gc.set_threshold(*_COLLECTED_AFTER)
 
 
-def run_to_end(setup: Setup, console: ConsoleOptions) -> int:
-    """Run sessions and print how often each fault fired. Gives the exit status."""
-    import trio
-
+def run_to_end(
+    setup: Setup, console: ConsoleOptions, url_hint: str = "add --listen 127.0.0.1:0"
+) -> int:
+    """Run sessions and print how often each fault fired. Gives the exit status. `url_hint` is how
+    clients that need a URL get one.
+    """
     from mcpmock.sessions.run import run_sessions
+    from mcpmock.sessions.stdio_front import StdioFront
 
+    if isinstance(setup.front, StdioFront) and is_terminal(sys.stdin):
+        say_waiting(
+            "waiting for JSON-RPC on standard input: give this command to a client in place of the "
+            f"server's; for a URL, {url_hint}",
+            console,
+        )
     spare_collections()
-    status = trio.run(run_sessions, setup)
+    status = run_trio(run_sessions, setup)
     fault_status = report_faults(setup.faults, console)
     return status or fault_status
+
+
+def playing_text(file: Path) -> str:
+    """Return what a drive waits for."""
+    return f"playing the recorded client of {file}: waiting for the server's answers"
 
 
 def faults_of(options: FaultOptions) -> FaultRun | None:

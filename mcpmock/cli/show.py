@@ -17,8 +17,9 @@ from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.viewing import ShowOptions
 from mcpmock.printable import printable, printable_lines
 
+from .interrupts import run_trio
 from .option_table import options
-from .output import CASSETTE, emit, print_lines, say, say_notices
+from .output import CASSETTE, emit, print_lines, say, say_notices, say_waiting
 from .show_output import Columns, diagram, draw_waterfall, heading_lines, timeline_lines
 
 if TYPE_CHECKING:
@@ -51,6 +52,8 @@ def show(file: Path, showing: ShowOptions, console: ConsoleOptions) -> int:
         if not console.quiet:
             say(f"{file} is the newest recording in this folder")
     if showing.follow:
+        if not file.exists():
+            say_waiting(f"waiting for {file}, which is not there yet", console)
         return _follow(file, event_filter, json=console.json, raw=showing.raw)
     cassette = load(file)
     if not console.quiet:
@@ -122,7 +125,7 @@ def _follow(file: Path, event_filter: Filter, *, json: bool, raw: bool) -> int:
             sys.stdout.flush()
             await trio.sleep(0 if data else POLL_S)
 
-    trio.run(print_growth)
+    run_trio(print_growth)
     return 0
 
 

@@ -17,19 +17,25 @@ import attrs
 import click
 
 from mcpmock.printable import many, printable, printable_lines, shell_command
+from mcpmock.view.summary import MAX_SUMMARY_CHARS, brief
 
 from .output import (
     BAD,
     GOOD,
+    MAX_ALIGNED_COLUMNS,
     ODD,
     REMARK,
+    UNLIMITED,
     can_print,
     cells,
     columns,
     drawing_columns,
     duration,
+    fill,
     fit,
     one_line,
+    shorten,
+    text_limit,
 )
 
 if TYPE_CHECKING:
@@ -126,7 +132,7 @@ def heading_lines(
 def _beside(text: str, drawn: str, **style: Any) -> str:
     """Return a line with its part of the drawing at the right edge."""
     if drawn:
-        text = fit(_shorten(text, columns() - len(drawn) - 2), columns() - len(drawn))
+        text = fit(shorten(text, columns() - len(drawn) - 2), columns() - len(drawn))
     return click.style(text, **style) + drawn.rstrip()
 
 
@@ -140,6 +146,9 @@ class Columns:
     session: int = 0
     exchange: int = 0
     method: int = 0
+    width: int = attrs.field(factory=columns)
+    most: int | None = attrs.field(factory=text_limit)
+    """How many characters of a text are shown."""
 
     @classmethod
     def of_growing(cls) -> Columns:
@@ -149,13 +158,14 @@ class Columns:
     def lines(self, rows: Sequence[Row]) -> Iterator[str]:
         timed = any(row.event.t for row in rows)
         times = [f"+{duration(row.event.t)} " if timed else "" for row in rows]
-        methods = [_method_and_id(row) for row in rows]
+        methods = [_method_and_id(row, self.most) for row in rows]
         self.n = max(self.n, *(len(str(row.event.n)) for row in rows))
         self.time = max(self.time, *map(len, times))
         self.session = max(self.session, *(len(_format_session(row)) for row in rows))
         self.exchange = max(self.exchange, *(len(_format_exchange(row)) for row in rows))
-        width = columns() - self.drawing.width - (2 if self.drawing.width else 0)
-        limit = max(_MIN_METHOD_COLUMNS, width // 4) - self.session - self.exchange
+        width = self.width - self.drawing.width - (2 if self.drawing.width else 0)
+        limit = min(max(_MIN_METHOD_COLUMNS, width // 4), MAX_ALIGNED_COLUMNS)
+        limit -= self.session + self.exchange
         self.method = min(max(self.method, *map(cells, methods)), limit)
         for row, time, method in zip(rows, times, methods, strict=True):
             yield self._line(row, time, method, width)
@@ -165,12 +175,15 @@ class Columns:
         place = f"{row.event.n:>{self.n}} {time:>{self.time}}{_ARROWS[row.event.d]}"
         place += f"{s:{self.session}}{x:{self.exchange}}"
         kind, remarks = _kind_word(row), _format_remarks(row)
-        rest = printable(f"{remarks}{'' if row.kind in _HTTP_KINDS else row.summary}").rstrip()
-        if rest or cells(method) <= self.method:
+        text = "" if row.kind in _HTTP_KINDS else row.summarize(self.most)
+        rest = printable(f"{remarks}{text}").rstrip()
+        if self.width == UNLIMITED:
+            method = fill(method, self.method) + "  "
+        elif rest or cells(method) <= self.method:
             method = fit(method, self.method) + "  "
         left = width - len(place) - 10
-        method = _shorten(method, left)
-        rest = _shorten(rest, left - cells(method))
+        method = shorten(method, left)
+        rest = shorten(rest, left - cells(method))
         drawn = self.drawing.lines.get(id(row), "")
         if drawn:
             rest = fit(rest, left + 2 - cells(method))
@@ -188,14 +201,10 @@ def _format_exchange(row: Row) -> str:
     return "" if row.event.x is None else f" x{row.event.x}"
 
 
-def _shorten(text: str, width: int) -> str:
-    return text if cells(text) <= width else fit(text, width - 3) + "..."
-
-
 def _kind_word(row: Row) -> str:
     """Return the kind; of HTTP the first word of the summary: method, status or `event`."""
     if row.kind in _HTTP_KINDS:
-        return one_line(row.summary).partition(" ")[0]
+        return printable(row.summary).partition(" ")[0]
     return _KIND_WORDS.get(row.kind, row.kind)
 
 
@@ -217,12 +226,12 @@ def _style(row: Row) -> dict[str, Any]:
     return {"fg": BAD} if failed else _STYLES.get(row.kind, {})
 
 
-def _method_and_id(row: Row) -> str:
+def _method_and_id(row: Row, most: int | None) -> str:
     """Return the method and the id; of HTTP the rest of the summary."""
     if row.kind in _HTTP_KINDS:
-        return one_line(row.summary).partition(" ")[2]
+        return printable(row.summarize(most)).partition(" ")[2]
     id_ = "" if row.id is None else f"#{row.id}"
-    return one_line(f"{row.method or ''} {id_}")
+    return printable(brief(f"{row.method or ''} {id_}", most))
 
 
 def _format_remarks(row: Row) -> str:
@@ -267,7 +276,7 @@ def _diagram_step(row: Row) -> str:
 def _diagram_label(row: Row) -> str:
     """Return the text of a step, with everything escaped that Mermaid or HTML could interpret."""
     named = row.method is not None or row.kind in _HTTP_KINDS
-    head = "" if row.kind in _HTTP_KINDS else _method_and_id(row)
+    head = "" if row.kind in _HTTP_KINDS else _method_and_id(row, MAX_SUMMARY_CHARS)
     text = one_line(
         f"{'' if named else row.kind} {head} {_format_remarks(row)}{row.summary[:_MAX_LABEL_CHARS]}"
     )

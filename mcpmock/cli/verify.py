@@ -15,9 +15,10 @@ from mcpmock.options.faults import FaultOptions
 from mcpmock.options.listening import ServerOptions, ValueOptions
 
 from .diff import ignore_rules_of
+from .interrupts import run_trio
 from .option_table import COMMAND, TableCommand, options
-from .output import CASSETTE, say, say_notices
-from .run_setup import check_server, faults_of, report_faults, server_of, values_of
+from .output import CASSETTE, say, say_notices, say_waiting
+from .run_setup import check_server, faults_of, playing_text, report_faults, server_of, values_of
 
 
 @click.command(cls=TableCommand, short_help="Compare a real server with its recording.")
@@ -62,15 +63,14 @@ def verify(
         say_notices(recorded, of_lines=False)
     back = server_of(server)
 
-    import trio
-
     from mcpmock.semantic_diff.compare import compare
     from mcpmock.sessions.drive import DIFFERENT, drive_and_record
 
     from .diff_output import diff_report
     from .reports import print_report
 
-    driven = trio.run(lambda: drive_and_record(recorded, back, say, values=values, faults=run))
+    say_waiting(playing_text(file), console)
+    driven = run_trio(lambda: drive_and_record(recorded, back, say, values=values, faults=run))
     owing = report_faults(run, console)
     if driven.status not in (0, DIFFERENT):
         return driven.status

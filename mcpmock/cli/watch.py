@@ -12,8 +12,9 @@ from mcpmock.errors import McpMockError
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.viewing import WatchOptions
 
+from .interrupts import run_trio
 from .option_table import options
-from .output import CASSETTE, emit, say
+from .output import CASSETTE, emit, say, say_waiting
 
 
 @click.command(short_help="Serve a live page of a cassette that is being recorded.")
@@ -27,8 +28,6 @@ def watch(file: Path, beside: bool, watching: WatchOptions, console: ConsoleOpti
     yourself. A FILE that is not there yet is waited for; of a folder the page lists the cassettes.
     Stop it with Ctrl-C.
     """
-    import trio
-
     from mcpmock.cassette.file import SUFFIXES
     from mcpmock.channels.browser import open_page
     from mcpmock.channels.http.addresses import parse_listen
@@ -52,10 +51,12 @@ def watch(file: Path, beside: bool, watching: WatchOptions, console: ConsoleOpti
             say(f"watch the recording at {url}")
         else:
             write_log_line(f"listening on {url}")
+        if not file.exists():
+            say_waiting(f"waiting for {file}, which is not there yet", console)
         if watching.opens:
             open_page(url)
         if beside:  # who reads the recorder's stderr waits for its end, not for ours
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
     page = Watch(files, host, port, announce)
-    return trio.run(page.run_beside if beside else page.run)
+    return run_trio(page.run_beside if beside else page.run)

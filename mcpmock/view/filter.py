@@ -89,4 +89,4 @@ def _searchable_text(row: Row) -> str:
     """Return the whole payload and the summary, where strings are without JSON escapes."""
     frame = row.event.frame
     raw = b"" if frame is None else frame.raw or head_text(frame).encode("utf-8", "surrogatepass")
-    return f"{raw.decode('utf-8', 'replace')}\n{row.summary}"
+    return f"{raw.decode('utf-8', 'replace')}\n{row.summarize(None)}"

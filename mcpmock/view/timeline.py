@@ -27,7 +27,7 @@ from mcpmock.protocol.correlation import (
 )
 from mcpmock.protocol.raw_json import elements
 
-from .summary import event_summary, message_summary
+from .summary import MAX_SUMMARY_CHARS, event_summary, message_summary
 
 FACTS = ("stderr", "end", "http", "sse", "body", "fault", "auth", "gap")
 KINDS = ("request", "response", "error", "notification", "opaque", *FACTS)
@@ -72,11 +72,15 @@ class Row(msgspec.Struct, kw_only=True, frozen=True, gc=False):
 
     @property
     def summary(self) -> str:
-        """What it is about, on one line. Made anew each time: not every reader wants it."""
+        """What it is about, on one short line. Made anew each time: not every reader wants it."""
+        return self.summarize(MAX_SUMMARY_CHARS)
+
+    def summarize(self, limit: int | None) -> str:
+        """Return what it is about, on one line of at most so many characters; None for all."""
         if self.message is None:
-            return event_summary(self.event)
+            return event_summary(self.event, limit)
         shown = self.event.payload if self.message == m.OPAQUE else None
-        return message_summary(self.message, shown or b"", self.method)
+        return message_summary(self.message, shown or b"", self.method, limit)
 
     @property
     def kinds(self) -> tuple[str, ...]:

@@ -14,7 +14,7 @@ import trio
 
 from mcpmock import runner
 from mcpmock.channels.channel import MemoryChannel, memory_pair
-from mcpmock.cli import early_start, main
+from mcpmock.cli import early_start, interrupts, main
 from mcpmock.sessions import stdio_front
 from tests.support import WELCOME
 from tests.support.sealed import sealed
@@ -70,6 +70,13 @@ def file(tmp_path: Path) -> Path:
 def no_early_start(monkeypatch: pytest.MonkeyPatch) -> None:
     """Servers start when they are needed, where the tests have theirs."""
     monkeypatch.setattr(early_start, "start_server", lambda _arguments: None)
+
+
+@pytest.fixture(autouse=True)
+def no_interrupts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The signals are those of pytest."""
+    for name in ("raise_interrupts", "ignore_interrupts"):
+        monkeypatch.setattr(interrupts, name, lambda: None)
 
 
 @pytest.fixture

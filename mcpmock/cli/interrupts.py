@@ -1,0 +1,63 @@
+"""Ctrl-C on a command: it prints nothing, and the exit status is 130, from the first import of ours
+to the exit of the interpreter. `main` stands above; below is only the standard library, because all
+else takes time to import.
+"""
+
+from __future__ import annotations
+
+import signal
+from types import FrameType
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:  # without an import of typing: no moment is lost before Ctrl-C is ours
+    from collections.abc import Awaitable, Callable
+    from typing import Any, TypeVar
+
+    _Result = TypeVar("_Result")
+
+STATUS = 128 + signal.SIGINT
+_RETRY_S = 0.0001
+
+
+def raise_interrupts() -> None:
+    """Let Ctrl-C raise KeyboardInterrupt, wherever it is not lost."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if it was ignored
+        signal.signal(signal.SIGALRM, _interrupt)
+        signal.signal(signal.SIGINT, _interrupt)
+
+
+def run_trio(main: Callable[..., Awaitable[_Result]], *args: Any) -> _Result:
+    """Run a function under trio, which takes Ctrl-C over only from Python's own handler."""
+    import trio
+
+    if signal.getsignal(signal.SIGINT) is _interrupt:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    return trio.run(main, *args)
+
+
+def ignore_interrupts() -> None:
+    """Ignore Ctrl-C from now on: the exit status is settled, and the interpreter would print a
+    traceback from whatever it is cleaning up.
+    """
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _interrupt(_signum: int, frame: FrameType | None) -> None:
+    """Raise KeyboardInterrupt; where that would be printed and forgotten, a little later."""
+    if _in_callback(frame):
+        signal.setitimer(signal.ITIMER_REAL, _RETRY_S)
+    else:
+        raise KeyboardInterrupt
+
+
+def _in_callback(frame: FrameType | None) -> bool:
+    """Return whether a lock of the import system is being removed: by a weakref callback, the only
+    code that imports run and that cannot raise (`_get_module_lock`).
+    """
+    while frame is not None:
+        code = frame.f_code
+        if code.co_name == "cb" and code.co_filename == "<frozen importlib._bootstrap>":
+            return True
+        frame = frame.f_back
+    return False
