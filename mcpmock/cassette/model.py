@@ -95,6 +95,8 @@ class Event(msgspec.Struct, omit_defaults=True, kw_only=True, gc=False):
     eol: str = "\n"
     raw: str | None = None
     oversize: Oversize | None = None
+    decoded: str | None = None
+    """The content codings that a body was decoded from."""
     redacted: bool = False
 
     @property
@@ -103,7 +105,9 @@ class Event(msgspec.Struct, omit_defaults=True, kw_only=True, gc=False):
         authorization, gaps).
         """
         direction = C2S if self.d == "c2s" else messages.S2C
-        if self.m is not UNSET and self.eol == "\n":  # nearly all, in half the time
+        if (
+            self.m is not UNSET and self.eol == "\n" and self.decoded is None
+        ):  # nearly all, in half the time
             return Frame(direction, bytes(self.m), b"\n", None, self.x)
         if self.stderr is not UNSET:
             return Frame(messages.S2C, self._bytes_of(self.stderr), b"", messages.Stderr(), self.x)
@@ -111,11 +115,11 @@ class Event(msgspec.Struct, omit_defaults=True, kw_only=True, gc=False):
         if fact is not None:
             raw = self._bytes_of(self.body) if self.body is not UNSET else b""
             eol = b"" if self.x is None else b"\n"  # on HTTP it says nothing, and has its default
-            return Frame(direction, raw, eol, fact, self.x)
+            return Frame(direction, raw, eol, fact, self.x, decoded=self.decoded)
         message = self.payload
         if message is None:
             return None
-        return Frame(direction, message, self.eol.encode(), None, self.x)
+        return Frame(direction, message, self.eol.encode(), None, self.x, decoded=self.decoded)
 
     @property
     def payload(self) -> bytes | None:
@@ -354,6 +358,8 @@ def event_line(n: int, t: int, frame: Frame, *, session: int = 1, redacted: bool
     parts += (b",", *_fields(frame))
     if frame.fact is None and frame.eol != b"\n" and (frame.eol or frame.exchange is None):
         parts.append(b',"eol":' + _json.encode(frame.eol.decode()))
+    if frame.decoded is not None and type(frame.fact) is not messages.SseMeta:
+        parts.append(b',"decoded":' + _json.encode(frame.decoded))
     if redacted:
         parts.append(b',"redacted":true')
     parts.append(b"}\n")

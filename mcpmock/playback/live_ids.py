@@ -26,6 +26,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.raw_json import Span, elements, locate_known, splice
 from mcpmock.redaction.placeholders import HOLE, fill, holds_placeholder
+from mcpmock.transports.content_coding import without_decoded
 
 from .header_profile import SESSION, is_session_parameter
 from .request_assembly import ClientMessage
@@ -132,7 +133,7 @@ class LiveIds:
     def _render_head(self, head: HttpResponse, bindings: Mapping[str, str]) -> HttpResponse:
         headers = []
         session: str | None = None
-        for name, value in head.headers:
+        for name, value in without_decoded(head.headers):
             lower = name.lower()
             if lower in _NOT_RENDERED:
                 continue

@@ -145,8 +145,9 @@ class Frame(msgspec.Struct, gc=False):
     line, `b""` if none did; on HTTP only a CR LF has a meaning: the lines of a server-sent event
     end with it. `fact` is set where the frame is an event of the transport and no message.
     `exchange` is the number of the HTTP exchange, None on stdio. `wire` holds the bytes with their
-    framing where that is more than `raw` and `eol`: a whole server-sent event. To change a message,
-    make a new frame without `wire`.
+    framing where that is more than `raw` and `eol`: a whole server-sent event. `decoded` names the
+    content codings that `raw` was decoded from; `wire` has its bytes then, those of several frames
+    the last of them. To change a message, make a new frame without `wire`.
 
     >>> frame = mcpmock.Frame(mcpmock.C2S, b'{"jsonrpc":"2.0","id":1,"method":"ping"}')
     >>> frame.content.method, frame.size
@@ -159,6 +160,7 @@ class Frame(msgspec.Struct, gc=False):
     fact: Fact | None = None
     exchange: int | None = None
     wire: bytes | None = None
+    decoded: str | None = None
     _message: Message | None = None
 
     @property
@@ -169,6 +171,11 @@ class Frame(msgspec.Struct, gc=False):
         if self._message is None:
             self._message = parse(self.raw)
         return self._message
+
+    @property
+    def carried(self) -> bytes:
+        """The bytes that it has in a body that is no event stream."""
+        return self.raw if self.wire is None else self.wire
 
     @property
     def size(self) -> int:

@@ -133,12 +133,14 @@ class HttpBody(msgspec.Struct, frozen=True, gc=False):
 
     `unkept`: it is forwarded and not recorded, because its exchange is not MCP's or the body
     exceeds the bound. `more`: another piece of the request's body follows. `unframed`: it is
-    written as it is, without a chunk header, for faults.
+    written as it is, without a chunk header, for faults. `undecoded`: the content codings that
+    could not be decoded; such a body is forwarded, and is missing in a recording.
     """
 
     unkept: bool = False
     more: bool = False
     unframed: bool = False
+    undecoded: str = ""
 
 
 class SseMeta(msgspec.Struct, frozen=True, gc=False, omit_defaults=True):

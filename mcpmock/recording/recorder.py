@@ -139,11 +139,11 @@ class Recorder(Stage):
                 lines += self._each(first, t, wholes)
                 del wholes  # these may be large, and writing makes a copy
             ledger.write(lines)
+            if sizes is None or not self._lose_undecoded(seen):
+                return PASS
         except Exception as error:  # noqa: BLE001 (law 6: a bug in here must not reach the wire)
             self._lose([frame.size for frame in seen] if sizes is None else sizes, error)
-            if ledger.strict:
-                return (Hangup("what cannot be recorded does not pass"),)
-        return PASS
+        return (Hangup("what cannot be recorded does not pass"),) if ledger.strict else PASS
 
     def receipt(self, value: Any, frame: Frame, now: float) -> None:
         """Note that a fault fires on this frame, ahead of its effect."""
@@ -219,9 +219,19 @@ class Recorder(Stage):
                 continue
             if reassembly and frame.exchange is not None:
                 found += self._cut_off(frame)
-            if type(frame.fact) is not HttpBody or (frame.raw and not frame.fact.unkept):
+            if type(frame.fact) is not HttpBody or (frame.raw and _is_kept(frame.fact)):
                 found.append(WholeFrame(frame, len(frame.raw)))
         return found
+
+    def _lose_undecoded(self, frames: Sequence[Frame]) -> bool:
+        """Count the bodies that could not be decoded; whether there are any."""
+        lost = False
+        for frame in frames:
+            if type(frame.fact) is HttpBody and frame.fact.undecoded:
+                why = f"a body cannot be decoded from {frame.fact.undecoded}"
+                self.ledger.lose(self.session, 1, frame.size, why)
+                lost = True
+        return lost
 
     def _cut_off(self, frame: Frame) -> list[WholeFrame]:
         """Return what came of a message before this frame, which is no piece, came in its place."""
@@ -256,6 +266,10 @@ class Recorder(Stage):
         )
         if sizes:
             self.ledger.lose(self.session, len(sizes), sum(sizes), reason or "unknown")
+
+
+def _is_kept(body: HttpBody) -> bool:
+    return not body.unkept and not body.undecoded
 
 
 def _oversize_line(line: bytes, whole: WholeFrame) -> bytes:

@@ -81,7 +81,9 @@ class Redactor(TextRedactor):
             raw = self._replace_in_message(frame)
         if raw is frame.raw and fact is frame.fact:
             return frame
-        return Frame(frame.direction, raw, frame.eol, fact, frame.exchange)
+        new = Frame(frame.direction, raw, frame.eol, fact, frame.exchange)
+        new.decoded = frame.decoded
+        return new
 
     def known_in_frame(self, frame: Frame) -> Frame:
         """Return a head, or a frame that no text holds, without the values that are known."""

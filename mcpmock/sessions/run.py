@@ -157,6 +157,7 @@ def _faults(
         return []
 
     from mcpmock.faults.engine import FaultEngine
+    from mcpmock.transports.content_coding import SendDecoded
 
     def note(receipt: Receipt, now: float) -> None:
         faults.note(receipt, conversation.number)
@@ -164,7 +165,8 @@ def _faults(
             recorder.receipt(receipt.value, receipt.matched.frame, now)
 
     replayed = setup.back is None
-    return [FaultEngine(faults, conversation.number, conversation.transport, note, replayed)]
+    engine = FaultEngine(faults, conversation.number, conversation.transport, note, replayed)
+    return [engine, *([SendDecoded()] if conversation.unchanged else [])]
 
 
 def _answering(setup: Setup, player: Player | None) -> list[Stage]:

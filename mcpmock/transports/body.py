@@ -2,8 +2,9 @@
 
 What a body becomes is said by its head: JSON is one message, an event stream is many, anything else
 is bytes that pass. A message longer than a piece is not held: it goes on in pieces (`Fragment`), as
-long lines do. `channels/` stands above and owns the connection; transfer coding is gone before the
-bytes come here.
+long lines do. What is in an encoded body is decoded, and leaves as the bytes that came
+(`content_coding`). `channels/` stands above and owns the connection; transfer coding is gone before
+the bytes come here.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from mcpmock.protocol.messages import (
     C2S,
     S2C,
     Direction,
+    ExchangeEnd,
     Fact,
     Fragment,
     Frame,
@@ -26,10 +28,15 @@ from mcpmock.protocol.messages import (
     SseMeta,
 )
 
+from .content_coding import ContentDecoder, ContentEncoder, can_decode, codings_of
 from .sse import KEPT_BYTES, Excerpt, SseDecoder, encode_event
 
 PIECE_BYTES = 1 << 20
 """The longest message that is held until it is whole, and the longest piece of longer ones."""
+MAX_DECODED_BYTES = 64 << 20
+"""How much one message of an encoded body may be decoded to, and what an event stream holds up to
+the end of an event.
+"""
 _CARRIED = (type(None), Fragment, HttpBody)
 
 
@@ -42,19 +49,23 @@ class BodyReader(ABC):
         unless the head has none.
         """
         form = _MESSAGE if mcp else _OTHER
-        return _OneBody(C2S, exchange, form, wanted=head.has_body)
+        body = _OneBody(C2S, exchange, form, wanted=head.has_body)
+        codings = codings_of(head.headers) if mcp else ()
+        return _Encoded(body, codings, C2S, exchange) if codings else body
 
     @classmethod
     def of_response(cls, exchange: int, head: HttpResponse, *, mcp: bool) -> BodyReader:
         """Return a reader of a body to the client, of which an empty one is nothing."""
-        media_type = head.media_type
         if not mcp:
             return _Bytes(S2C, exchange, kept=0)
+        body: BodyReader = _Bytes(S2C, exchange)
+        media_type = head.media_type
         if media_type == "application/json" or media_type.endswith("+json"):
-            return _OneBody(S2C, exchange, _MESSAGE, wanted=False)
-        if media_type == EVENT_STREAM and not _is_encoded(head):
-            return _Events(S2C, exchange)
-        return _Bytes(S2C, exchange)
+            body = _OneBody(S2C, exchange, _MESSAGE, wanted=False)
+        elif media_type == EVENT_STREAM:
+            body = _Events(S2C, exchange)
+        codings = codings_of(head.headers)
+        return _Encoded(body, codings, S2C, exchange) if codings else body
 
     @abstractmethod
     def feed(self, data: bytes) -> list[Frame]:
@@ -67,11 +78,6 @@ class BodyReader(ABC):
     @abstractmethod
     def cut(self) -> list[Frame]:
         """Return the connection died in the middle of the body: what was held, as HttpBody."""
-
-
-def _is_encoded(head: HttpResponse) -> bool:
-    """Return whether there are no events to be seen because a server compresses unasked."""
-    return (head.header("content-encoding") or "identity").lower() != "identity"
 
 
 class _Form(NamedTuple):
@@ -163,6 +169,85 @@ class _Bytes(BodyReader):
         return []
 
 
+class _Encoded(BodyReader):
+    """A body behind content codings. Of the frames that one read completes, the last has its bytes
+    and those that were held before as `wire`. What cannot be decoded only passes.
+    """
+
+    def __init__(
+        self, inner: BodyReader, codings: Sequence[str], direction: Direction, exchange: int
+    ) -> None:
+        self._inner = inner
+        self._name = ", ".join(codings)
+        self._decoder = ContentDecoder(codings) if can_decode(codings) else None
+        self._direction = direction
+        self._exchange = exchange
+        self._held: list[bytes] = []
+        self._max_bytes = KEPT_BYTES if isinstance(inner, _Bytes) else MAX_DECODED_BYTES
+        self._since_message = 0
+        self._lost = False
+
+    def feed(self, data: bytes) -> list[Frame]:
+        self._held.append(bytes(data))
+        if self._lost:
+            return self._passing(more=True)
+        frames: list[Frame] = []
+        try:
+            if self._decoder is None:
+                raise ValueError
+            for piece in self._decoder.feed(bytes(data)):
+                frames += self._inner.feed(piece)
+                whole = frames and type(frames[-1].fact) in (type(None), SseMeta)
+                self._since_message = len(piece) + (0 if whole else self._since_message)
+                if self._since_message > self._max_bytes:
+                    raise ValueError
+        except ValueError:
+            return self._marked(frames + self._inner.cut()) + self._give_up()
+        return self._carried(frames)
+
+    def end(self) -> list[Frame]:
+        if self._lost:
+            return self._passing(more=False) if self._direction is C2S else []
+        frames = self._carried(self._inner.end())
+        return frames + (self._passing(more=False) if self._held else [])
+
+    def cut(self) -> list[Frame]:
+        return [] if self._lost else self._marked(self._inner.cut())
+
+    def _give_up(self) -> list[Frame]:
+        self._lost = True
+        if isinstance(self._inner, _Bytes) and self._since_message > self._max_bytes:
+            return self._passing(more=True)  # as much is recorded as of any body
+        fact = HttpBody(undecoded=self._name, more=self._direction is C2S)
+        return [Frame(self._direction, self._take(), fact=fact, exchange=self._exchange)]
+
+    def _passing(self, *, more: bool) -> list[Frame]:
+        """Return what is held, as bytes that no recording needs."""
+        fact = HttpBody(unkept=True, more=more and self._direction is C2S)
+        return [Frame(self._direction, self._take(), fact=fact, exchange=self._exchange)]
+
+    def _carried(self, frames: list[Frame]) -> list[Frame]:
+        """Return these frames with all that is held."""
+        if frames:
+            self._marked(frames)[-1].wire = self._take()
+        return frames
+
+    def _marked(self, frames: list[Frame]) -> list[Frame]:
+        for frame in frames:
+            frame.wire, frame.decoded = b"", self._name
+        return frames
+
+    def _take(self) -> bytes:
+        held, self._held = b"".join(self._held), []
+        return held
+
+
+def _encoder_for(frames: Sequence[Frame]) -> ContentEncoder | None:
+    changed = (one.decoded for one in frames if one.decoded is not None and one.wire is None)
+    codings = next(changed, None)
+    return None if codings is None else ContentEncoder(codings.split(", "))
+
+
 class BodyWriter:
     """Frames in, the bytes of one body out. Heads and ends have no bytes here, but an end lets go
     of an SseMeta that waits for its message.
@@ -170,15 +255,28 @@ class BodyWriter:
 
     def __init__(self, media_type: str) -> None:
         self._events = media_type == EVENT_STREAM
+        self._encoder: ContentEncoder | None = None
         self._meta: SseMeta | None = None  # its message, if it has one, is the very next frame
         self._eol = b"\n"
         self._in_pieces = False
 
     def write(self, frames: Sequence[Frame]) -> bytes:
-        """Return the bytes of these frames."""
+        """Return the bytes of these frames. Where the first of an encoded body are not as they
+        came, all of it is encoded anew.
+        """
+        if self._encoder is None:
+            self._encoder = _encoder_for(frames)
+        if self._encoder is None:
+            return self._plain(frames)
+        for frame in frames:
+            frame.wire = None
+        last = any(type(frame.fact) is ExchangeEnd for frame in frames)
+        return self._encoder.encode(self._plain(frames), last=last)
+
+    def _plain(self, frames: Sequence[Frame]) -> bytes:
         if self._events:
             return b"".join([self._event(frame) for frame in frames])
-        return b"".join([frame.raw for frame in frames if isinstance(frame.fact, _CARRIED)])
+        return b"".join([one.carried for one in frames if isinstance(one.fact, _CARRIED)])
 
     def _event(self, frame: Frame) -> bytes:
         match frame.fact:
@@ -193,7 +291,7 @@ class BodyWriter:
             case Fragment(last):
                 return self._piece(frame.raw, last=last)
             case HttpBody():
-                return self._lone_meta() + frame.raw
+                return self._lone_meta() + frame.carried
             case _:
                 return self._lone_meta()
 

@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
+import msgspec
 import trio
 
 from mcpmock.channels.queues import WriteQueue
@@ -425,15 +426,15 @@ class HttpClientChannel(HttpEnd[_ClientExchange]):
             case ExchangeEnd(how):
                 exchange.abort(how)
             case Fragment(last):
-                exchange.say(frame.raw, last=last)
+                exchange.say(frame.carried, last=last)
             case HttpBody(unframed=True):
                 exchange.say_as_it_is(frame.raw)
-            case HttpBody(more=more):
-                exchange.mcp = False
-                exchange.say(frame.raw, last=not more)
+            case HttpBody(more=more, undecoded=undecoded):
+                exchange.mcp = exchange.mcp and bool(undecoded)
+                exchange.say(frame.carried, last=not more)
             case None:
                 exchange.mcp = True
-                exchange.say(frame.raw, last=True)
+                exchange.say(frame.carried, last=True)
             case _:
                 pass
 
@@ -478,5 +479,5 @@ def _relative(frames: list[Frame]) -> list[Frame]:
             # SDK clients refuse an endpoint of another origin than the stream's, which is ours.
             if "//" in uri.partition("?")[0]:
                 raw = path_and_query(uri).encode("utf-8", "surrogateescape")
-                frames[place] = Frame(S2C, raw, frame.eol, exchange=frame.exchange)
+                frames[place] = msgspec.structs.replace(frame, raw=raw, wire=None)
     return frames

@@ -18,7 +18,7 @@ import trio
 from mcpmock.channels.channel import MAX_HELD_BYTES, Deliver
 from mcpmock.channels.queues import FrameQueue, WriteQueue
 from mcpmock.errors import McpMockError
-from mcpmock.protocol.messages import C2S, S2C, ExchangeEnd, Frame, HttpRequest
+from mcpmock.protocol.messages import C2S, S2C, ExchangeEnd, Frame, HttpBody, HttpRequest
 from mcpmock.protocol.transport_facts import Headers
 from mcpmock.transports.access_policy import AccessPolicy, HttpRefusal
 from mcpmock.transports.body import BodyReader
@@ -156,6 +156,14 @@ class ListenerContext:
         if self.body_limit is None or size <= self.body_limit:
             return None
         return refusal(413, "Content Too Large", f"a body has at most {self.body_limit} bytes")
+
+    def undecoded(self, frames: Sequence[Frame]) -> HttpRefusal | None:
+        """Return why not, where we are the server and cannot read a body (RFC 9110, 15.5.16)."""
+        for fact in (frame.fact for frame in frames if self.body_limit is not None):
+            if isinstance(fact, HttpBody) and fact.undecoded:
+                why = f"a body cannot be decoded from {fact.undecoded}"
+                return refusal(415, "Unsupported Media Type", why)
+        return None
 
 
 class _Refused(Exception):
@@ -407,6 +415,7 @@ class Connection:
                 size += len(data)
                 self._stop(self.context.too_long(size))
                 frames += body.feed(data)
+                self._stop(self.context.undecoded(frames))
             if source.done:
                 exchange.whole = True
                 self._hand_over(exchange, frames + body.end())
