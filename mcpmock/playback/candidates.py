@@ -25,6 +25,7 @@ from mcpmock.protocol.messages import (
     member,
     same_id,
 )
+from mcpmock.protocol.revisions import agreed_version, initialized_version
 
 from .live_ids import LiveIds
 from .matcher import Matcher, MatchResult
@@ -171,6 +172,21 @@ class Candidate:
         if match.bindings:
             self.matcher.bindings |= match.bindings
         self._note_event(match.event, live, now)
+        if live.name == "initialize" and self.matcher.levels > 1:
+            self._agree_on_version(match.event, live)
+
+    def _agree_on_version(self, event: ClientEvent, live: ClientMessage) -> None:
+        """Note in which revision the recorded server would answer the live `initialize`."""
+        for number, request in zip(event.calls, live.requests, strict=False):
+            recorded = initialized_version(self.plan.calls[number].call.request.params)
+            for position in self.plan.by_call.get(number, ()):
+                content = self.plan.messages[position].frame.content
+                result = content.result if isinstance(content, Response) else None
+                answered = initialized_version(result)
+                if answered is not None:
+                    asked = initialized_version(request.params)
+                    agreed = agreed_version(asked, recorded, answered)
+                    self.ids.agree(number, answered, agreed)
 
     def accept_reply(self, live: ClientMessage, now: float) -> bool:
         """Follow an answer of the live client to a server request; False if this plan has no such

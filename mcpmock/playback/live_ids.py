@@ -13,8 +13,14 @@ from urllib.parse import quote
 
 import attrs
 import msgspec
+from msgspec.structs import replace
 
-from mcpmock.playback.plan.plan import ClientEvent, LiveValue, PlannedMessage
+from mcpmock.playback.plan.plan import (
+    AGREED_VERSION_PATH,
+    ClientEvent,
+    LiveValue,
+    PlannedMessage,
+)
 from mcpmock.protocol.correlation import TOKEN_PATH
 from mcpmock.protocol.id_table import IdTable
 from mcpmock.protocol.messages import (
@@ -25,6 +31,7 @@ from mcpmock.protocol.messages import (
     member,
 )
 from mcpmock.protocol.raw_json import Span, elements, locate_known, splice
+from mcpmock.protocol.revisions import PRIMING_REVISION
 from mcpmock.redaction.placeholders import HOLE, fill, holds_placeholder
 from mcpmock.transports.content_coding import without_decoded
 
@@ -38,11 +45,12 @@ _QUERY_VALUE = re.compile(r"([?&])([^=&#]*)(=)([^&#]*)")
 
 class LiveCall(msgspec.Struct, frozen=True, gc=False):
     """What stands for a recorded request: the id and the progress token as the live client spelled
-    them.
+    them, and of `initialize` the revision, if it is not the recorded one.
     """
 
     id: bytes
     token: bytes | None
+    version: str | None = None
 
 
 @attrs.define
@@ -58,6 +66,8 @@ class LiveIds:
     """The live exchanges by the recorded ones."""
     recorded: dict[int, int] = attrs.field(factory=dict)
     """The recorded exchanges by the live ones."""
+    versions: tuple[str, str] | None = None
+    """The revision that was recorded and that of the live session, where they differ."""
     _numbers: IdTable[int] = attrs.field(factory=IdTable)
     """The numbers of the recorded calls by the ids that the live client gave them, the latest of
     each id.
@@ -77,6 +87,13 @@ class LiveIds:
             self.calls[number] = LiveCall(request.id, member(request.params, *TOKEN_PATH))
             self._numbers.set(request.id, number)
 
+    def agree(self, number: int, recorded: str, version: str) -> None:
+        """Let this revision stand for the recorded one in the answer to a call."""
+        self.versions = None
+        if version != recorded:
+            self.versions = recorded, version
+            self.calls[number] = replace(self.calls[number], version=version)
+
     def number(self, id_: bytes) -> int | None:
         """Return the recorded call that a live id stands for."""
         return self._numbers.find(id_)
@@ -91,6 +108,8 @@ class LiveIds:
         if live is None:
             return []
         frame = planned.frame
+        if self.versions is not None and _primes(frame, *self.versions):
+            return []
         if frame.fact is not None:
             return [self._render_fact(frame, live, bindings)]
         if planned.meta is not None and _names_endpoint(planned.meta):
@@ -191,6 +210,10 @@ class LiveIds:
             if live is None:
                 continue
             value = live.token if live_value.token else live.id
+            if live_value.path == AGREED_VERSION_PATH:
+                if live.version is None:
+                    continue
+                value = b'"%b"' % live.version.encode()
             if value is None:
                 return None
             span = locate_known(raw, live_value.path)
@@ -201,6 +224,16 @@ class LiveIds:
 
 def _on(exchange: int, frame: Frame) -> Frame:
     return Frame(frame.direction, frame.raw, frame.eol, frame.fact, exchange)
+
+
+def _primes(frame: Frame, recorded: str, live: str) -> bool:
+    """Return whether a frame is an event with an id alone, which a client of this revision does not
+    know.
+    """
+    # 2025-11-25, transports: the server "SHOULD immediately send an SSE event consisting of an
+    # event ID and an empty data field". Older clients take the empty data for a message.
+    meta = frame.fact
+    return isinstance(meta, SseMeta) and bool(meta.id) and live < PRIMING_REVISION <= recorded
 
 
 def _names_endpoint(meta: Frame) -> bool:

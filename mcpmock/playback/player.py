@@ -37,6 +37,7 @@ from mcpmock.protocol.messages import (
     Stderr,
     StreamEnd,
 )
+from mcpmock.protocol.revisions import initialized_version
 
 from .candidates import Accept, Candidate, Candidates, Loosely
 from .fallback import (
@@ -545,6 +546,16 @@ class Player(Stage):
         if level:
             method = live.name if live.subject is None else live.subject.method
             self.report(PlayerNote(method, f"matched in spite of {MATCH_LEVELS[level]}"))
+        if live.name == "initialize":
+            self._report_version(live)
+
+    def _report_version(self, live: ClientMessage) -> None:
+        asked = {initialized_version(request.params) for request in live.requests}
+        for versions in (candidate.ids.versions for candidate in self._speakers):
+            if versions is not None and versions[1] in asked:
+                text = f"recorded with revision {versions[0]}, answered with {versions[1]} as asked"
+                self.report(PlayerNote(live.name, text))
+                return
 
     def _without_result(self, live: ClientMessage) -> list[Frame]:
         """Return the response to a message for which the recording has none."""

@@ -8,9 +8,11 @@ import re
 from typing import Any
 
 from .messages import Message, Notification, Request, decode, member
-from .methods import LAST_LEGACY
+from .methods import LAST_LEGACY, REVISIONS
 
 VERSION_PATH = ("_meta", "io.modelcontextprotocol/protocolVersion")
+PRIMING_REVISION = "2025-11-25"
+"""The only revision whose event streams begin with an event that has an id and nothing else."""
 _DATE = re.compile(r"\d{4}-\d\d-\d\d")
 
 
@@ -19,6 +21,20 @@ def initialized_version(params_or_result: bytes | None) -> str | None:
     raw = member(params_or_result, "protocolVersion")
     version = None if raw is None else decode(raw)
     return version if isinstance(version, str) else None
+
+
+def agreed_version(asked: str | None, recorded: str | None, answered: str) -> str:
+    """Return the revision in which a server answers an `initialize` that asks for `asked`, if it
+    answered `answered` where `recorded` was asked for.
+    """
+    # 2025-11-25, basic/lifecycle: "If the server supports the requested protocol version, it MUST
+    # respond with the same version." The SDKs support all of them. Otherwise "it MUST respond with
+    # another protocol version it supports", so it does not know those on that side.
+    if asked not in REVISIONS or is_modern(asked) or asked == recorded:
+        return answered
+    if recorded is not None and (asked > answered < recorded or asked < recorded < answered):
+        return answered
+    return asked
 
 
 def is_modern(version: Any) -> bool:

@@ -55,6 +55,7 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.transport_facts import NO_SESSION
 
 from .plan import (
+    AGREED_VERSION_PATH,
     NEVER,
     NO_OVERLAPS,
     ClientEvent,
@@ -563,6 +564,8 @@ def _live_values(
         paths: list[tuple[str, ...]] = [("id",)]
         if member(message.result, *SUBSCRIPTION_PATH) is not None:
             paths.append(("result", *SUBSCRIPTION_PATH))
+        if request.method == "initialize":
+            paths.append(AGREED_VERSION_PATH)
         return [LiveValue(call, path, item=item) for path in paths]
     if not isinstance(message, Notification) or note.call is None:
         return []

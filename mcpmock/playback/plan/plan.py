@@ -83,6 +83,8 @@ class OverlapFinder:
         return Overlaps(self.requests, others=others) if others else NO_OVERLAPS
 
 
+AGREED_VERSION_PATH = ("result", "protocolVersion")
+"""Where the answer to `initialize` has the revision."""
 NEVER = -1
 """The index of a client event that never happens: what waits for it is never sent."""
 
@@ -120,7 +122,8 @@ class LiveValue(Struct, frozen=True, gc=False):
     """A value in a server frame that follows the live client: at `path`, in member `item` of a
     batch (None: no batch).
 
-    It is the `id` or the `token` of client request number `call`.
+    It is the `id` or the `token` of client request number `call`; at AGREED_VERSION_PATH it is the
+    revision of the live session.
     """
 
     call: int

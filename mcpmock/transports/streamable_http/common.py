@@ -29,8 +29,6 @@ from mcpmock.protocol.transport_facts import (
 JSON = "application/json"
 BATCH_REVISION = "2025-03-26"
 """The only revision with JSON-RPC batches."""
-PRIMING_REVISION = "2025-11-25"
-"""The only revision whose event streams begin with an event that has an id and nothing else."""
 _NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
 _NAMED_BY_EXTENSION = dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId")
 _BASE64 = re.compile(r"=\?base64\?(.*)\?=", re.S)

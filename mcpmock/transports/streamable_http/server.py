@@ -31,13 +31,12 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.methods import REVISIONS
 from mcpmock.protocol.raw_json import locate, splice
-from mcpmock.protocol.revisions import is_modern, speaks_modern
+from mcpmock.protocol.revisions import PRIMING_REVISION, is_modern, speaks_modern
 from mcpmock.protocol.transport_facts import PROTOCOL_VERSION_HEADER, SESSION_HEADER
 from mcpmock.transports.exchange_stages import ExchangeServer
 
 from .common import (
     BATCH_REVISION,
-    PRIMING_REVISION,
     SESSION_ENDED,
     SESSION_MISSING,
     RequestRefusal,
