@@ -17,7 +17,7 @@ PY2=(mcp==2.3.0 fastmcp==4.1.2 mcp-server-time==2026.10.19 mcp-server-git==2026.
 PY1=(mcp==1.30.0)
 # What mcpmock itself needs: its wheel is installed into a copy of these.
 OURS=(
-    trio==0.35.0 attrs==26.1.0 msgspec==0.22.0 click==8.5.1 h11==0.16.0
+    trio==0.35.0 attrs==26.1.0 cattrs==26.2.1 msgspec==0.22.0 click==8.5.1 h11==0.16.0
     truststore==0.10.5 rich==15.0.0 python-jsonpath==2.2.2 tomlkit==0.15.2
 )
 SUITES=(

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 import attrs
 
 from mcpmock.errors import McpMockError
-from mcpmock.faults.units import Seconds, read_value
+from mcpmock.options.units import Seconds, read_value
 
 TOKEN_LIFETIME_S = 3600.0
 _SYNTAX = (

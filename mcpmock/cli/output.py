@@ -40,7 +40,7 @@ class _Duration(click.ParamType):  # type: ignore[type-arg]  # not generic in cl
     name = "time"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        from mcpmock.faults.units import Seconds, read_value  # few give a duration
+        from mcpmock.options.units import Seconds, read_value  # few give a duration
 
         if not isinstance(value, str):
             return float(value)

@@ -18,6 +18,7 @@ import attrs
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.errors import McpMockError
+from mcpmock.options.units import list_mistakes
 from mcpmock.pipeline.stage import Action, Send
 from mcpmock.protocol.messages import (
     C2S,
@@ -35,7 +36,6 @@ from .match import Match, Subject, match_mistakes, to_match
 from .responses import as_stream, plain_response, uncounted
 from .segments import On
 from .session_state import Effect
-from .units import list_mistakes
 
 OWN = "mcpmock-"
 """Prefix of the ids of requests that faults send. Their responses are discarded."""

@@ -12,12 +12,13 @@ from typing import Any, get_type_hints
 
 import attrs
 
+from mcpmock.options.units import Knob, describe_type, knob_of
+
 from .fault import Fault
 from .match import Match
 from .registry import KINDS, THEMES
 from .segments import On
 from .shorthand import spell_shorthand, spell_toml
-from .units import Knob, describe_type, knob_of
 
 _COMMON = {field.name for field in attrs.fields(Fault)}
 _TRANSPORTS = {"stdio": "stdio", "streamable-http": "Streamable HTTP", "sse": "HTTP+SSE"}

@@ -16,6 +16,7 @@ from typing import Any, Literal
 
 import attrs
 
+from mcpmock.options.units import Chance, Count, Ordinal, Seconds, to_span
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, PendingCall
 from mcpmock.protocol.messages import (
     C2S,
@@ -32,7 +33,6 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.methods import NAMES, ROWS, Sender
 
 from .segments import On
-from .units import Chance, Count, Ordinal, Seconds, to_span
 
 Transport = Literal["stdio", "sse", "streamable-http"]
 _GLOB = frozenset("*?[")

@@ -1,27 +1,30 @@
 """`Plan`: the faults of a run, and the seed of all its random decisions; from Python, from TOML and
 from the shorthand of the command line, with all mistakes at once, each with its path.
 
-A fault reads its own knobs, in Python as from here: this finds the class and the unknown keys. The
-only module of this room that reads files.
+`options.converter` reads the tables; `kind` says which class one is. The only module of this room
+that reads files.
 """
 
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from difflib import get_close_matches
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from mcpmock.options.units import shown
 from mcpmock.protocol.messages import encode
 
-from .event_order import EventOrder, order_of, written_order
+from .event_order import EventOrder, written_order
 from .fault import Fault, PlanError
 from .match import Match
 from .registry import KINDS
-from .units import read_value, shown
+
+if TYPE_CHECKING:
+    from cattrs import Converter
 
 _WHERE_KINDS_ARE = "`mcpmock faults` lists all kinds"
 _SHORTHAND_SYNTAX = (
@@ -41,6 +44,15 @@ class Plan:
     seed: int = 0
     schedule: EventOrder | None = None
     """Another order of the recorded events."""
+
+
+@attrs.frozen(kw_only=True)
+class _PlanTable:
+    """The file of a plan."""
+
+    seed: int = 0
+    fault: tuple[Fault, ...] = ()
+    schedule: EventOrder | None = None
 
 
 def load_plan(file: Path | None, shorthands: Sequence[str] = (), seed: int | None = None) -> Plan:
@@ -80,14 +92,19 @@ def read_plan(
 
     `seed` overrules the one in the file. Raises PlanError with all mistakes.
     """
+    from mcpmock.options.converter import TableError, read_table
+
     mistakes: list[str] = []
     try:
         written: dict[str, Any] = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         written, mistakes = {}, [f"{name}: {error}"]
-    plan, wrong = _structure_plan(written)
-    mistakes += [f"{name}: {mistake}" for mistake in wrong]
-    faults = list(plan.faults)
+    plan = _PlanTable()
+    try:
+        plan = read_table(_converter(), written, _PlanTable)
+    except TableError as error:
+        mistakes += [f"{name}: {mistake}" for mistake in error.mistakes]
+    faults = list(plan.fault)
     for shorthand in shorthands:
         try:
             faults.append(fault_of(shorthand))
@@ -96,12 +113,17 @@ def read_plan(
     if mistakes:
         raise PlanError(mistakes)
     used = plan.seed if seed is None else seed
-    return attrs.evolve(plan, faults=tuple(faults), seed=used)
+    return Plan(faults=tuple(faults), seed=used, schedule=plan.schedule)
 
 
 def fault_of(shorthand: str) -> Fault:
     """`latency:latency=200ms,tool=get_*`. Raises PlanError with all mistakes."""
-    return _structure_fault(table_of(shorthand))
+    from mcpmock.options.converter import TableError, read_table
+
+    try:
+        return read_table(_converter(), table_of(shorthand), Fault)
+    except TableError as error:
+        raise PlanError(error.mistakes) from error
 
 
 def table_of(shorthand: str) -> dict[str, Any]:
@@ -152,29 +174,6 @@ def _read_value(text: str) -> Any:
         return text
 
 
-def _structure_plan(written: Mapping[str, Any]) -> tuple[Plan, list[str]]:
-    """Return the plan, and all its mistakes, each with its path: `fault[1].match.nth: expected
-    ...`.
-    """
-    faults: list[Fault] = []
-    mistakes: list[str] = []
-    entries, seed = written.get("fault", []), written.get("seed", 0)
-    if not isinstance(entries, list):
-        entries, mistakes = [], [f"fault: expected tables [[fault]], not {shown(entries)}"]
-    for index, entry in enumerate(entries):
-        try:
-            faults.append(_structure_fault(entry))
-        except PlanError as error:
-            mistakes += [f"fault[{index}].{mistake}" for mistake in error.keyed]
-    try:
-        read_value(seed, int)
-    except ValueError as error:
-        mistakes.append(f"seed: {error}")
-    schedule, wrong = order_of(written.get("schedule"))
-    mistakes += [*wrong, *_list_unknown(written, {"seed", "fault", "schedule"})]
-    return Plan(faults=tuple(faults), seed=seed, schedule=schedule), mistakes
-
-
 def plan_text(plan: Plan) -> str:
     """Return the plan as TOML, which `read_plan` reads. Knobs that have their usual value are left
     out.
@@ -207,45 +206,34 @@ def _toml(value: Any) -> str:
     return encode(value).decode()
 
 
-def _structure_fault(written: Any) -> Fault:
-    """Return one `[[fault]]`. Raises PlanError with all mistakes, each with its key."""
+@cache
+def _converter() -> Converter:
+    """Return the converter of plans: `kind` says which class a `[[fault]]` is."""
+    from mcpmock.options.converter import table_converter
+
+    converter = table_converter()
+    converter.register_structure_hook_func(lambda type_: type_ is Fault, _structure_fault)
+    return converter
+
+
+def _structure_fault(written: Any, _type: type = Fault) -> Fault:
+    """Return one `[[fault]]`. Raises ValueError, or a group of mistakes, each with its key."""
+    from mcpmock.options.converter import nearest_words
+
     if not isinstance(written, Mapping):
-        raise PlanError([f"kind: expected a table, not {shown(written)}"])
+        raise ValueError(f"expected a table, not {shown(written)}")
     kind = written.get("kind")
     if kind is None:
         raise PlanError([f"kind: missing; {_WHERE_KINDS_ARE}"])
     if not isinstance(kind, str) or kind not in KINDS:
-        suggestion = _nearest_names(str(kind), KINDS)
+        suggestion = nearest_words(str(kind), KINDS)
         raise PlanError([f"kind: unknown kind {shown(kind)}; {suggestion}{_WHERE_KINDS_ARE}"])
-    cls, match = KINDS[kind], written.get("match", {})
-    if not isinstance(match, Mapping):
-        raise PlanError([f"match: expected a table, not {shown(match)}"])
-    keys, match_keys = {*_field_names(cls), *cls.aliases}, _field_names(Match)
-    knobs = {key: value for key, value in written.items() if key in keys}
-    knobs["match"] = Match(**{key: value for key, value in match.items() if key in match_keys})
-    mistakes = [
-        *_list_unknown(match, match_keys, "match."),
-        *_list_unknown(written, {"kind", *keys}),
-    ]
-    try:
-        fault = cls(**knobs)
-    except PlanError as error:
-        mistakes = [*error.keyed, *mistakes]
-    if mistakes:
-        raise PlanError(mistakes)
-    return fault
-
-
-def _list_unknown(written: Iterable[str], known: Collection[str], path: str = "") -> Iterable[str]:
-    for key in sorted(set(written) - set(known)):
-        suggestion = _nearest_names(key, known)
-        yield f"{path}{key}: unknown key; {suggestion}known: {', '.join(sorted(known))}"
-
-
-def _nearest_names(word: str, known: Iterable[str]) -> str:
-    """Return a question that suggests at most three names; empty if none is near."""
-    near = get_close_matches(word, sorted(known), n=3, cutoff=0.6)
-    return f"did you mean {' or '.join(near)}? " if near else ""
+    cls = KINDS[kind]
+    for alias in written.keys() & cls.aliases.keys():
+        if cls.aliases[alias] in written:
+            raise PlanError([f"{alias}: the same as {cls.aliases[alias]}; say one of them"])
+    knobs = {cls.aliases.get(key, key): value for key, value in written.items() if key != "kind"}
+    return _converter().structure(knobs, cls)
 
 
 def _field_names(cls: type) -> set[str]:

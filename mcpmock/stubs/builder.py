@@ -343,7 +343,7 @@ def _to_seconds(after: Delay) -> float:
     if after == 0:
         return 0.0  # most delays: no need to load the units of faults
 
-    from mcpmock.faults.units import Seconds, read_value
+    from mcpmock.options.units import Seconds, read_value
 
     try:
         return float(read_value(after, Seconds))

@@ -36,14 +36,19 @@ def test_written_plans_are_read() -> None:
     assert plan == read_plan(plan_text(plan), "plan.toml")
 
 
+NUMBERS = "a list; each a whole number from 1"
+KNOWN = "disconnect, keep, order, session, strict, take"
+
+
 @pytest.mark.parametrize(
     ("text", "mistake"),
     [
-        ('order = ["six before 5"]', "schedule.order: expected '7 before 6', not 'six before 5'"),
-        ("disconnect = 3", "schedule.disconnect: expected numbers of events"),
-        ("keep = 3", "schedule.keep: expected numbers of events"),
-        ("take = 0", "schedule.take: expected a whole number from 1"),
-        ("ordre = []", "schedule.ordre: unknown key"),
+        ('order = ["6"]', "schedule.order: expected a move as '7 before 6', not '6'"),
+        ("disconnect = 3", f"schedule.disconnect: expected {NUMBERS}, not 3"),
+        ("keep = [0]", "schedule.keep: expected a whole number from 1, not 0"),
+        ("take = 0", "schedule.take: expected a whole number from 1, not 0"),
+        ("strict = 1", "schedule.strict: expected true or false, not 1"),
+        ("ordre = []", f"schedule.ordre: unknown key; did you mean order? known: {KNOWN}"),
     ],
 )
 def test_mistakes(text: str, mistake: str) -> None:

@@ -95,19 +95,19 @@ def test_all_mistakes_at_once() -> None:
     found = mistakes(BAD, "latency:latency=-1", "nothing")
 
     assert [
+        "p.toml: seed",
         "p.toml: fault[0].kind",
         "p.toml: fault[1].kind",
         "p.toml: fault[2].toward",
-        "p.toml: fault[2].must_fire",
-        "p.toml: fault[2].latency",
         "p.toml: fault[2].match.tool",
         "p.toml: fault[2].match.nth",
         "p.toml: fault[2].match.between",
         "p.toml: fault[2].match.probability",
         "p.toml: fault[2].match.methd",
+        "p.toml: fault[2].must_fire",
+        "p.toml: fault[2].latency",
         "p.toml: fault[2].colour",
         "p.toml: fault[3].distribution",
-        "p.toml: seed",
         "p.toml: sed",
         "--fault 'latency:latency=-1': latency",
         "--fault 'nothing': kind",

@@ -10,7 +10,7 @@ import attrs
 
 from mcpmock.faults.fault import HTTP, Fault, frozen
 from mcpmock.faults.segments import On
-from mcpmock.faults.units import Seconds, to_seconds
+from mcpmock.options.units import Seconds, to_seconds
 
 
 @frozen(kw_only=True)

@@ -12,7 +12,7 @@ import attrs
 from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import On
-from mcpmock.faults.units import Count
+from mcpmock.options.units import Count
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol import edit
 from mcpmock.protocol.correlation import CANCELLED

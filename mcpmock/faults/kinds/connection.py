@@ -17,7 +17,7 @@ from mcpmock.faults.chunking import (
 from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.segments import On
 from mcpmock.faults.session_state import Effect
-from mcpmock.faults.units import Seconds, Size, to_bytes, to_seconds
+from mcpmock.options.units import Seconds, Size, to_bytes, to_seconds
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol.messages import S2C, Frame, StreamEnd
 

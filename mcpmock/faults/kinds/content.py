@@ -10,7 +10,7 @@ import attrs
 from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import On
-from mcpmock.faults.units import Ordinal, Size, to_bytes
+from mcpmock.options.units import Ordinal, Size, to_bytes
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol import edit
 from mcpmock.protocol.messages import Response, decode, encode

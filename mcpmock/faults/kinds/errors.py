@@ -9,7 +9,7 @@ import attrs
 
 from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.segments import On
-from mcpmock.faults.units import Code, Seconds, to_seconds
+from mcpmock.options.units import Code, Seconds, to_seconds
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol import edit
 from mcpmock.protocol.error_codes import INTERNAL_ERROR, INVALID_PARAMS

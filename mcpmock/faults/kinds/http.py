@@ -15,7 +15,7 @@ from mcpmock.faults.match import Subject
 from mcpmock.faults.responses import plain_response, uncounted, with_type
 from mcpmock.faults.segments import On
 from mcpmock.faults.session_state import Effect
-from mcpmock.faults.units import Count, Seconds, Status, to_seconds
+from mcpmock.options.units import Count, Seconds, Status, to_seconds
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol.http_reply import EVENT_STREAM
 from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, HttpBody, HttpResponse

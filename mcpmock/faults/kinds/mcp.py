@@ -11,7 +11,7 @@ import attrs
 from mcpmock.faults.fault import OWN, Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.match import Subject, method_mistakes
 from mcpmock.faults.segments import On
-from mcpmock.faults.units import Code, Ordinal, Seconds, to_seconds
+from mcpmock.options.units import Code, Ordinal, Seconds, to_seconds
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol import edit
 from mcpmock.protocol.correlation import PROGRESS

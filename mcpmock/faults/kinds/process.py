@@ -10,7 +10,7 @@ from attrs.converters import optional
 from mcpmock.faults.chunking import end_server
 from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.segments import On
-from mcpmock.faults.units import ExitCode, Signal, Size, to_bytes, to_signal
+from mcpmock.options.units import ExitCode, Signal, Size, to_bytes, to_signal
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol.messages import S2C, Frame, Stderr
 

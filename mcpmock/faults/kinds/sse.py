@@ -8,7 +8,7 @@ import attrs
 
 from mcpmock.faults.chunking import with_events
 from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage, frozen
-from mcpmock.faults.units import Milliseconds, Ordinal, to_milliseconds
+from mcpmock.options.units import Milliseconds, Ordinal, to_milliseconds
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol.messages import S2C, Frame, SseMeta
 

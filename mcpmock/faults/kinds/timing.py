@@ -15,7 +15,7 @@ from mcpmock.faults.fault import Act, Dice, Fault, Load, MatchedMessage, PlanErr
 from mcpmock.faults.match import Match, MatchPlace, Subject, fits
 from mcpmock.faults.segments import On
 from mcpmock.faults.session_state import Effect
-from mcpmock.faults.units import Ordinal, Rate, Seconds, Size, to_bytes, to_rate, to_seconds
+from mcpmock.options.units import Ordinal, Rate, Seconds, Size, to_bytes, to_rate, to_seconds
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol.messages import C2S, Frame
 

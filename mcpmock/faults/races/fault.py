@@ -17,7 +17,7 @@ from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage, frozen
 from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import On
 from mcpmock.faults.session_state import Effect
-from mcpmock.faults.units import Count, Seconds, to_seconds
+from mcpmock.options.units import Count, Seconds, to_seconds
 from mcpmock.pipeline.stage import Hangup, Send
 from mcpmock.protocol import edit
 from mcpmock.protocol import messages as m

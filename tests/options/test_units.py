@@ -6,7 +6,7 @@ from typing import Literal
 
 import pytest
 
-from mcpmock.faults.units import Chance, Count, Rate, Seconds, Size, knob_of, read_value, shown
+from mcpmock.options.units import Chance, Count, Rate, Seconds, Size, knob_of, read_value, shown
 
 
 @pytest.mark.parametrize(
