@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mcpmock.batch.match_rules import with_rules_beside
-from mcpmock.batch.sources import Source, load_source
+from mcpmock.batch.sources import Source, is_mock, load_source, without_takes
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import MessageChannel
 from mcpmock.errors import McpMockError
@@ -125,7 +126,7 @@ class ReplayServer(ThreadServer):
 def serve(
     cassette: Source | Stub,
     *,
-    stub: Stub | None = None,
+    stub: Stub | Path | str | None = None,
     faults: Faults | None = None,
     seed: int | None = None,
     auth: str | None = None,
@@ -158,7 +159,7 @@ def serve(
 async def replay(
     cassette: Source | Stub,
     *,
-    stub: Stub | None = None,
+    stub: Stub | Path | str | None = None,
     faults: Faults | None = None,
     seed: int | None = None,
     **how: Any,
@@ -189,7 +190,7 @@ async def replay(
 def connect(
     cassette: Source | Stub,
     *,
-    stub: Stub | None = None,
+    stub: Stub | Path | str | None = None,
     faults: Faults | None = None,
     seed: int | None = None,
     **how: Any,
@@ -215,23 +216,32 @@ def connect(
 
 def _make_server(
     source: Source | Stub,
-    stub: Stub | None,
+    stub: Stub | Path | str | None,
     faults: Faults | None,
     seed: int | None,
     how: dict[str, Any],
     authorization: AuthorizationOptions | None = None,
 ) -> ReplayServer:
     options, run = replay_options(**how), run_of(faults, seed)
-    if not isinstance(stub, Stub | None):
-        raise TypeError(f"stub={stub!r}: give a mcpmock.Stub")
+    stub = None if stub is None else to_stub(stub)
+    if is_mock(source):
+        source = to_stub(source)
     if isinstance(source, Stub):
         if stub is not None:
             raise TypeError("give one stub: serve(stub) or serve(cassette, stub=stub)")
-        empty = Cassette(name="stub", takes=[])
-        return ReplayServer(empty, options, run, source, authorization)
+        return ReplayServer(without_takes("stub"), options, run, source, authorization)
     loaded = load_source(source)
     options = with_rules_beside(options, loaded, no_rules=how.get("no_rules", False))
     return ReplayServer(loaded, options, run, stub, authorization)
+
+
+def to_stub(given: object) -> Stub:
+    """Return a stub as it is given, or the one in a TOML file. Raises TypeError, MockFileError."""
+    if isinstance(given, Stub):
+        return given
+    if not isinstance(given, Path | str) or not is_mock(given):
+        raise TypeError(f"stub={given!r}: give a mcpmock.Stub, or the path of a mock in TOML")
+    return Stub.load(given)
 
 
 def read_authorization(text: str | None) -> AuthorizationOptions | None:

@@ -6,11 +6,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from mcpmock.cassette.file import (
     Readable,
@@ -24,6 +25,9 @@ from mcpmock.cassette.file import (
 )
 from mcpmock.cassette.model import Cassette
 from mcpmock.errors import CassetteError, McpMockError, MissingExtra
+
+if TYPE_CHECKING:
+    from mcpmock.stubs.script import StubScript
 
 _URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
@@ -48,6 +52,33 @@ def load_source(source: Source) -> Cassette:
     except CassetteError as error:
         # Without the frames below: pytest prints their arguments, the bytes of the file among them.
         raise error.with_traceback(None) from None
+
+
+def is_mock(source: object) -> bool:
+    """Return whether a path is that of a mock, a server written by hand in TOML."""
+    return isinstance(source, Path | str) and not is_url(source) and Path(source).suffix == ".toml"
+
+
+def load_mock_first(files: Sequence[Path]) -> tuple[StubScript | None, Cassette]:
+    """Return the mock among files, if there is one, and the recording that the others are, empty
+    without any. Raises MockFileError, CassetteError.
+    """
+    mocks = [file for file in files if is_mock(file)]
+    cassettes = [file for file in files if file not in mocks]
+    if not mocks:
+        return None, load_together(cassettes)
+
+    from mcpmock.stubs.mock_file import MockFileError, read_mock  # most replays have none
+
+    if len(mocks) > 1:
+        raise MockFileError(mocks[1], [f"give one mock: {mocks[0]} is one already"])
+    script = read_mock(mocks[0]).script
+    return script, load_together(cassettes) if cassettes else without_takes(str(mocks[0]))
+
+
+def without_takes(name: str) -> Cassette:
+    """Return the cassette of a server that was never recorded."""
+    return Cassette(name=name, takes=[])
 
 
 def read_source(source: Path | str | bytes | Readable, *, damaged: bool = False) -> bytes:

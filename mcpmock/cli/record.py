@@ -12,15 +12,17 @@ import click
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.faults import FaultOptions
 from mcpmock.options.listening import ListenOptions
-from mcpmock.options.recording import RecordOptions
+from mcpmock.options.recording import RecordOptions, RequestOptions
 from mcpmock.options.redacting import RedactionOptions
-from mcpmock.printable import shell_command
+from mcpmock.printable import printable, shell_command
 
 from .option_table import COMMAND, TableCommand, options
-from .output import say
+from .output import emit, say
 from .run_setup import command_of, faults_of, front_of, redaction_of, run_to_end, url_of
 
 if TYPE_CHECKING:
+    from mcpmock.playback.client.requests import ClientRequest
+    from mcpmock.redaction.redaction_rules import RedactionRules
     from mcpmock.sessions.run import Front
     from mcpmock.sessions.servers import Server
 
@@ -28,20 +30,36 @@ _PAGE_NICENESS = 10
 _UNREDACTED = "--no-redact: the cassette will contain secrets in plain text"
 
 
+class _RecordCommand(TableCommand):
+    """Keeps the order of calls and requests among each other, which click forgets."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        given, _, order = self.make_parser(ctx).parse_args(list(args))
+        rest = super().parse_args(ctx, args)
+        written = {name: iter(given.get(name) or ()) for name in ("call", "request")}
+        in_order = [(p.name, next(written[p.name])) for p in order if p.name in written]
+        if not in_order:  # those of the environment
+            in_order = [(name, text) for name in written for text in ctx.params.get(name) or ()]
+        ctx.obj = in_order
+        return rest
+
+
 @click.command(
-    cls=TableCommand,
+    cls=_RecordCommand,
     short_help="Record a client talking to a server.",
     context_settings={"allow_interspersed_args": False},
 )
 @COMMAND
 @options(
     record=RecordOptions,
+    requests=RequestOptions,
     redaction=RedactionOptions,
     faults=FaultOptions,
     listening=ListenOptions,
 )
 def record(
     record: RecordOptions,
+    requests: RequestOptions,
     redaction: RedactionOptions,
     faults: FaultOptions,
     listening: ListenOptions,
@@ -53,8 +71,12 @@ def record(
     passes unchanged, and the exit status is that of the server. HTTP: with --url, mcpmock is a
     reverse proxy for Streamable HTTP and HTTP+SSE; give the URL that it prints to the client. If
     FILE exists, the recording is added to it as one more take.
+
+    Without a client: with --list, --call or --request, mcpmock makes these requests itself and
+    prints a line for each answer. Exit status: 0, 1 if a request got an error or no answer.
     """
     _check(record, listening)
+    written = _requests_of(requests, record, listening)
     if record.no_redact and redaction.given:
         raise click.UsageError("--no-redact and rules for redaction are mutually exclusive")
     run = faults_of(faults)
@@ -76,7 +98,11 @@ def record(
         rules=redaction_of(redaction, None if record.no_redact else record.output),
     )
     default = None if record.url is None else "127.0.0.1:0"
+    front: Front
     front, tell = front_of(listening, json=console.json, default=default)
+    if requests.given:
+        rules = recording.rules
+        front, tell = _request_front(written, requests, rules, json=console.json), say
     if record.no_redact:
         tell(_UNREDACTED)
     if record.watch:
@@ -101,6 +127,68 @@ def _check(record: RecordOptions, listening: ListenOptions) -> None:
         raise click.UsageError("--overwrite and --new are mutually exclusive")
     if record.watch and record.output.endswith("/"):
         raise click.UsageError("--watch follows one FILE; for a folder, run `mcpmock watch DIR`")
+
+
+def _requests_of(
+    options: RequestOptions, record: RecordOptions, listening: ListenOptions
+) -> list[ClientRequest]:
+    """Return the requests of the command line, in its order. Raises UsageError."""
+    if not options.given:
+        return []
+    if given := "--watch" if record.watch else listening.given:
+        raise click.UsageError(f"{given} is for a client; --list, --call and --request have none")
+
+    from json import loads
+
+    from mcpmock.playback.client.requests import ClientRequest
+
+    found = []
+    for option, text in click.get_current_context().obj:
+        name, _, rest = text.strip().partition(" ")
+        try:
+            params = loads(rest.strip() or "{}")
+        except ValueError as error:
+            raise click.BadParameter(f"{text!r}: {error}", param_hint=f"--{option}") from error
+        if not isinstance(params, dict):
+            wanted = f"{text!r}: expected a JSON object behind {name}"
+            raise click.BadParameter(wanted, param_hint=f"--{option}")
+        if option == "call":
+            name, params = "tools/call", {"name": name, "arguments": params}
+        found.append(ClientRequest(name, params))
+    return found
+
+
+def _request_front(
+    requests: list[ClientRequest], options: RequestOptions, rules: RedactionRules, *, json: bool
+) -> Front:
+    """Return the client that makes these requests and prints the answers, without their secrets."""
+    from mcpmock.protocol.messages import Response, decode, member
+    from mcpmock.redaction.redactor import Redactor
+    from mcpmock.sessions.requests import RequestFront
+    from mcpmock.view.summary import message_summary
+
+    redactor = Redactor(rules)
+
+    def print_answer(request: ClientRequest, answer: Response | None) -> None:
+        said: dict[str, Any] = {"type": "answer", "method": request.method, "name": request.name}
+        text = "no answer in time"
+        if answer is not None:
+            kind = "result" if answer.error is None else "error"
+            value = redactor.json(b'{"%b":%b}' % (kind.encode(), getattr(answer, kind)))
+            shown = Response(None, **{kind: member(value, kind)})
+            text = message_summary(shown, value, request.method)
+            said[kind] = decode(member(value, kind) or b"null")
+        if json:
+            emit(said)
+        else:
+            click.echo(printable(f"{request.name or request.method}: {text}"))
+
+    return RequestFront(
+        requests=requests,
+        lists=options.lists,
+        timeout=options.timeout,
+        on_answer=print_answer,
+    )
 
 
 def _watched(front: Front, output: str, *, json: bool) -> Front:

@@ -77,7 +77,8 @@ def replay(
 
     Give `mcpmock replay FILE` to a client as the server's command or, with --listen, the URL that
     it prints; the transport may differ from the recorded one. Several files, or a folder with
-    cassettes, are one recording. With --on-miss live, requests that
+    cassettes, are one recording. A FILE that ends in .toml is a mock, a server written by hand; it
+    answers before the cassettes. With --on-miss live, requests that
     were not recorded go to the server COMMAND or --url, which is started with the first of them.
     Exit status: 0, 1 if a request matched nothing recorded, or that of the recorded server if it
     ended before its client.
@@ -117,7 +118,7 @@ def play(
     import gc
 
     from mcpmock.batch.match_rules import with_rules_beside
-    from mcpmock.cassette.file import load_together
+    from mcpmock.batch.sources import load_mock_first
     from mcpmock.sessions.replay import Replay, scheduled
     from mcpmock.sessions.run import Setup
     from mcpmock.sessions.signals import STOP_SIGNALS
@@ -129,7 +130,7 @@ def play(
     playing = _player_options(replaying, console)
     authorization = _authorization(replaying, listening)
     front, tell = front_of(listening, json=console.json)
-    cassette = load_together(files)
+    stub, cassette = load_mock_first(files)
     spare_collections()
     gc.enable()
     playing = with_rules_beside(playing, cassette, no_rules=replaying.no_rules)
@@ -139,7 +140,7 @@ def play(
     setup = Setup(
         front=front,
         back=server,
-        replay=Replay(scheduled(cassette, faults), playing, reporter.report),
+        replay=Replay(scheduled(cassette, faults), playing, reporter.report, stub),
         faults=faults,
         authorization=authorization,
         recording=recording,

@@ -95,6 +95,21 @@ def kind_of_both(one: Any, other: Any) -> str | None:
     return next((kind for kind in _VOLATILE if _are_both(_OF_ONE[kind], one, other)), None)
 
 
+def value_test(text: str) -> Callable[[Any], bool]:
+    """Return a test whether one value is of a kind. Raises ValueError for a kind that there is not,
+    and for one that compares two values.
+    """
+    kind = Kind.parse(text)
+    if text.startswith("~") or text in ("text", UNORDERED):
+        raise ValueError(f"kind {text!r} compares two values; choose {', '.join(_OF_ONE)}, /regex/")
+
+    def test(value: Any) -> bool:
+        return kind.both(value, value)
+
+    test.__name__ = text
+    return test
+
+
 def is_number(value: Any) -> bool:
     """Return whether it is a number of JSON: for Python True is 1."""
     return isinstance(value, int | float) and not isinstance(value, bool)

@@ -6,14 +6,14 @@ The types of frozen attrs classes say what may be written. `units` reads the val
 text becomes a number. Imported only where such a file is read: cattrs takes 15 ms.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import partial
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import attrs
 from cattrs import Converter
-from cattrs.cols import list_structure_factory
+from cattrs.cols import list_structure_factory, mapping_structure_factory
 from cattrs.errors import (
     AttributeValidationNote,
     ClassValidationError,
@@ -47,21 +47,27 @@ def table_converter() -> Converter:
         converter.register_structure_hook(plain, read_value)
     converter.register_structure_hook_func(lambda type_: not _holds_table(type_), read_value)
     converter.register_structure_hook_factory(_is_list_of_tables, _list_hook)
+    converter.register_structure_hook_factory(_is_table_of_values, _values_hook)
     converter.register_structure_hook_factory(attrs.has, table_hook)
     return converter
 
 
 def read_table(converter: Converter, written: object, cls: type[_Value]) -> _Value:
     """Return the value of a table. Raises TableError with all mistakes."""
+    return read_by(partial(converter.structure, cl=cls), written)
+
+
+def read_by(hook: Callable[[Any], _Value], written: object) -> _Value:
+    """Return what a hook makes of a table. Raises TableError with all mistakes."""
     try:
-        return converter.structure(written, cls)
+        return hook(written)
     except Exception as error:
         raise TableError(_mistakes_in(error, "")) from error
 
 
 def table_hook(cls: Any, converter: Converter) -> Any:
     """Return the hook that makes a class of a table with its fields, without others."""
-    read = make_dict_structure_fn(cls, converter, _cattrs_forbid_extra_keys=True)  # type: ignore[var-annotated]
+    read = make_dict_structure_fn(cls, converter, _cattrs_forbid_extra_keys=True)
 
     def read_checked(written: Any, _type: Any = None) -> Any:
         if not isinstance(written, Mapping):
@@ -92,13 +98,28 @@ def _is_list_of_tables(type_: Any) -> bool:
 
 
 def _list_hook(type_: Any, converter: Converter) -> Any:
-    item = get_args(type_)[0]
-    read = list_structure_factory(list[item], converter)
+    tables: Any = list[get_args(type_)[0]]  # type: ignore[misc]
+    read = list_structure_factory(tables, converter)
 
     def read_checked(written: Any, _type: Any) -> Any:
         if not isinstance(written, list):
             raise ValueError(f"expected a list of tables, as in [[name]], not {shown(written)}")
-        return tuple(read(written, list[item]))
+        return tuple(read(written, tables))
+
+    return read_checked
+
+
+def _is_table_of_values(type_: Any) -> bool:
+    return get_origin(type_) is dict
+
+
+def _values_hook(type_: Any, converter: Converter) -> Any:
+    read = mapping_structure_factory(type_, converter)
+
+    def read_checked(written: Any, _type: Any) -> Any:
+        if not isinstance(written, Mapping):
+            raise ValueError(f"expected a table, not {shown(written)}")
+        return read(written, type_)
 
     return read_checked
 
@@ -125,8 +146,10 @@ def _mistakes_in(error: BaseException, path: str) -> Iterator[str]:
 
 
 def _step(note: AttributeValidationNote | IterableValidationNote) -> str:
-    return f"[{note.index}]" if isinstance(note, IterableValidationNote) else f".{note.name}"
+    if isinstance(note, AttributeValidationNote):
+        return f".{note.name}"
+    return f".{note.index}" if isinstance(note.index, str) else f"[{note.index}]"
 
 
 def _at(path: str, mistake: str) -> str:
-    return f"{path}.{mistake}".lstrip(".")
+    return (path + mistake if mistake.startswith(":") else f"{path}.{mistake}").lstrip(".")

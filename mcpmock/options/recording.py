@@ -6,7 +6,7 @@ from typing import Literal
 import attrs
 
 from .listening import OAUTH_HELP
-from .option import option
+from .option import Seconds, option
 
 RecordMode = Literal["none", "once", "new_episodes", "all", "rewrite"]
 
@@ -34,6 +34,37 @@ class RecordOptions:
     oauth: bool = option(False, OAUTH_HELP, private=True)
     watch: bool = option(False, "Also serve a live page of FILE while recording (`mcpmock watch`).")
     command: tuple[str, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class RequestOptions:
+    """The requests of `mcpmock record` where no other client makes any."""
+
+    lists: bool = option(
+        False,
+        "Without a client: ask for all pages of all lists that the server offers.",
+        flags=("--list",),
+    )
+    call: tuple[str, ...] = option(
+        (),
+        "Without a client: call a tool with these arguments, in the order written; repeatable.",
+        metavar="'TOOL {JSON}'",
+        private=True,
+    )
+    request: tuple[str, ...] = option(
+        (),
+        "Without a client: send any request, in the order written; repeatable.",
+        metavar="'METHOD {JSON}'",
+        private=True,
+    )
+    timeout: Seconds = option(
+        30.0, "Without a client: wait so long for each answer.", metavar="TIME", default_text="30s"
+    )
+
+    @property
+    def given(self) -> bool:
+        """Whether mcpmock is the client."""
+        return self.lists or bool(self.call or self.request)
 
 
 @attrs.frozen(kw_only=True)

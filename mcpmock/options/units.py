@@ -113,6 +113,8 @@ def read_value(value: Any, type_: Any) -> Any:
         if len(inside) == 1 and value is not None:
             return read_value(value, inside[0])
         accepted = type(value) in args
+    elif origin is dict:
+        accepted = isinstance(value, Mapping)
     elif origin is tuple:
         types = args[:1] * len(value) if ... in args and isinstance(value, Sized) else args
         if isinstance(value, list | tuple) and len(value) == len(types):
@@ -132,6 +134,8 @@ def describe_type(type_: Any) -> str:
         return f"one of {', '.join(args)}"
     if origin is tuple:
         return f"a list{'' if ... in args else f' of {len(args)}'}; each {describe_type(args[0])}"
+    if origin is dict:
+        return "a table"
     if origin in (Union, UnionType):
         return " or ".join(map(describe_type, args))
     return _PLAIN_TYPES.get(type_, "any value")

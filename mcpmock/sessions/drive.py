@@ -23,6 +23,7 @@ from mcpmock.cassette.parser import read
 from mcpmock.channels.fd import DescriptorQueue, borrow, log_queue
 from mcpmock.channels.null_client import NullClient
 from mcpmock.errors import CannotReach, CassetteError
+from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.client.driver import Driver
 from mcpmock.playback.client.script import ClientScript, script_of, unbound_placeholders
 from mcpmock.playback.plan.steps import bare_take
@@ -240,14 +241,14 @@ class Drive:
         return Driver(script, self.front.timing, bindings=dict(self.front.values), **observers)
 
     async def converse(self, driver: Driver) -> None:
-        """Hold one session, with a server of its own."""
+        """Hold the session of a recorded client, with a server of its own."""
+        opens_stream = driver.script.opens_streams
+        await self.hold(driver, self._session(driver.script), client_opens_stream=opens_stream)
+
+    async def hold(self, client: Stage, number: int, **how: Any) -> None:
+        """Hold one session of a client, with a server of its own."""
         await trio.lowlevel.checkpoint_if_cancelled()
-        conversation = Conversation(
-            number=self._session(driver.script),
-            head=[driver],
-            client_opens_stream=driver.script.opens_streams,
-            recorder_at_server=True,
-        )
+        conversation = Conversation(number=number, head=[client], recorder_at_server=True, **how)
         server = await self.run.open_server()
         await self.run.converse(conversation, NullClient(self.stderr), server)
 

@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from inspect import iscoroutinefunction
+from pathlib import Path
 from typing import Any
 
 from mcpmock.protocol.messages import decode, encode
@@ -104,6 +106,15 @@ class Stub:
             name, version, instructions, revision, title, _copy_json(capabilities or {})
         )
         self._repeats = repeats
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Stub:
+        """Return the server that a TOML file describes (`mcpmock help mocks`). Raises MockFileError
+        with all mistakes in the file.
+        """
+        from .mock_file import read_mock
+
+        return read_mock(Path(path))
 
     def tool(
         self,
