@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette
     from mcpmock.channels.channel import MessageChannel
     from mcpmock.errors import McpMockError
+    from mcpmock.matching.kinds import like
     from mcpmock.protocol.messages import C2S, S2C, Frame
     from mcpmock.rules.report import CheckReport
     from mcpmock.semantic_diff.compare import Diff
@@ -74,6 +75,7 @@ __all__ = [
     "diff",
     "drive",
     "faults",
+    "like",
     "load",
     "record",
     "redact",
@@ -92,6 +94,7 @@ _NAMES = {
     "cassette.model": ("Cassette",),
     "channels.channel": ("MessageChannel",),
     "errors": ("McpMockError",),
+    "matching.kinds": ("like",),
     "protocol.messages": ("C2S", "S2C", "Frame"),
     "rules.report": ("CheckReport",),
     "semantic_diff.compare": ("Diff",),

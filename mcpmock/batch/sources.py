@@ -68,11 +68,12 @@ def load_mock_first(files: Sequence[Path]) -> tuple[StubScript | None, Cassette]
     if not mocks:
         return None, load_together(cassettes)
 
-    from mcpmock.stubs.mock_file import MockFileError, read_mock  # most replays have none
+    from mcpmock.stubs.builder import Stub  # most replays have none
+    from mcpmock.stubs.mock_file import MockFileError
 
     if len(mocks) > 1:
         raise MockFileError(mocks[1], [f"give one mock: {mocks[0]} is one already"])
-    script = read_mock(mocks[0]).script
+    script = Stub.load(mocks[0]).script
     return script, load_together(cassettes) if cassettes else without_takes(str(mocks[0]))
 
 

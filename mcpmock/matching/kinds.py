@@ -95,9 +95,13 @@ def kind_of_both(one: Any, other: Any) -> str | None:
     return next((kind for kind in _VOLATILE if _are_both(_OF_ONE[kind], one, other)), None)
 
 
-def value_test(text: str) -> Callable[[Any], bool]:
-    """Return a test whether one value is of a kind. Raises ValueError for a kind that there is not,
-    and for one that compares two values.
+def like(text: str) -> Callable[[Any], bool]:
+    """Return a test whether a value is of a kind, for the arguments of a stub. Raises ValueError
+    for a kind that there is not, and for one that compares two values.
+
+    >>> stub = mcpmock.Stub()
+    >>> stub.tool("forecast").when(day=mcpmock.like("date")).reply("sun")
+    <Stub stub: tool forecast, tool forecast (if day)>
     """
     kind = Kind.parse(text)
     if text.startswith("~") or text in ("text", UNORDERED):

@@ -112,7 +112,7 @@ def read_value(value: Any, type_: Any) -> Any:
         inside = [arg for arg in args if arg is not NoneType]
         if len(inside) == 1 and value is not None:
             return read_value(value, inside[0])
-        accepted = type(value) in args
+        accepted = type(value) in {get_origin(arg) or arg for arg in args}
     elif origin is dict:
         accepted = isinstance(value, Mapping)
     elif origin is tuple:

@@ -4,11 +4,12 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from inspect import iscoroutinefunction
 from pathlib import Path
 from typing import Any
+
+import attrs
 
 from mcpmock.protocol.messages import decode, encode
 from mcpmock.protocol.methods import REVISIONS
@@ -108,13 +109,16 @@ class Stub:
         self._repeats = repeats
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str]) -> Stub:
+    def load(cls, path: str | Path) -> Stub:
         """Return the server that a TOML file describes (`mcpmock help mocks`). Raises MockFileError
         with all mistakes in the file.
         """
         from .mock_file import read_mock
 
-        return read_mock(Path(path))
+        mock = read_mock(Path(path))
+        stub = cls(**attrs.asdict(mock.server, recurse=False))
+        mock.declare(stub)
+        return stub
 
     def tool(
         self,

@@ -1,7 +1,8 @@
-"""`read_mock`: makes a `Stub` of a mock that people wrote in TOML: the words of `builder`, and
-`{{name}}` where an answer repeats an argument.
+"""`Mock`: a server that people wrote in TOML, as values: the words of `builder`, and `{{name}}`
+where an answer repeats an argument.
 
-`options.converter` reads the tables. `builder.Stub.load` and the faces stand above.
+`options.converter` reads the tables. `builder` stands above: its `Stub.load` reads a mock, which
+declares itself to a stub.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import attrs
 from cattrs import Converter
 
 from mcpmock.errors import McpMockError
-from mcpmock.matching.kinds import value_test
+from mcpmock.matching.kinds import like
 from mcpmock.options.converter import (
     TableError,
     read_by,
@@ -30,7 +31,6 @@ from mcpmock.options.units import Code, Knob, Seconds
 from mcpmock.protocol.messages import decode, encode
 from mcpmock.protocol.methods import REVISIONS
 
-from .builder import Stub, StubRoute
 from .call import Steps, StubCall, StubError, StubFailure
 
 _PLACE = re.compile(r"\\\{\{|\{\{([^{}]+)\}\}")
@@ -59,7 +59,7 @@ class _KindKnob(Knob):
     def read(self, value: object) -> Any:
         if not isinstance(value, str):
             raise ValueError(f"expected {self.what}, not {value!r}")
-        return value_test(value)
+        return like(value)
 
 
 Number = Annotated[float, Knob(what="a number", least=-inf)]
@@ -104,6 +104,12 @@ class _Answer:
     after: Seconds = 0.0
 
     @property
+    def condition(self) -> bytes:
+        """The condition as JSON: equal ones are one sequence."""
+        kinds = {name: str(getattr(test, "__name__", "")) for name, test in self.like.items()}
+        return encode([self.when, kinds])
+
+    @property
     def has_places(self) -> bool:
         """Whether it repeats arguments."""
         error = None if self.error is None else (self.error.message, self.error.data)
@@ -135,8 +141,8 @@ class _Answer:
             raise StubFailure(str(_filled(self.fail, call.arguments)))
         return _filled(self.reply, call.arguments)
 
-    def add_to(self, route: StubRoute) -> None:
-        """Add the answer to a route."""
+    def add_to(self, route: Any) -> None:
+        """Add the answer to a `StubRoute`."""
         if self.has_places:
             route.run(self.play)
             return
@@ -164,7 +170,7 @@ class _Tool:
     answer: tuple[_Answer, ...] = ()
     others: dict[str, Any] = attrs.field(factory=dict)
 
-    def declare(self, stub: Stub) -> StubRoute:
+    def declare(self, stub: Any) -> Any:
         return stub.tool(self.name, self.schema, description=self.description, **self.others)
 
 
@@ -176,7 +182,7 @@ class _Prompt:
     answer: tuple[_Answer, ...] = ()
     others: dict[str, Any] = attrs.field(factory=dict)
 
-    def declare(self, stub: Stub) -> StubRoute:
+    def declare(self, stub: Any) -> Any:
         return stub.prompt(self.name, self.arguments, description=self.description, **self.others)
 
 
@@ -189,7 +195,7 @@ class _Resource:
     answer: tuple[_Answer, ...] = ()
     others: dict[str, Any] = attrs.field(factory=dict)
 
-    def declare(self, stub: Stub) -> StubRoute:
+    def declare(self, stub: Any) -> Any:
         return stub.resource(
             self.uri,
             name=self.name or self.uri,
@@ -204,7 +210,7 @@ class _Method:
     method: str
     answer: tuple[_Answer, ...] = ()
 
-    def declare(self, stub: Stub) -> StubRoute:
+    def declare(self, stub: Any) -> Any:
         return stub.method(self.method)
 
 
@@ -223,7 +229,7 @@ class _Server:
 
 
 @attrs.frozen(kw_only=True)
-class _Mock:
+class Mock:
     """The tables of the file."""
 
     server: _Server = attrs.field(factory=_Server)
@@ -233,9 +239,26 @@ class _Mock:
     method: tuple[_Method, ...] = ()
     announce: tuple[_Notification, ...] = ()
 
+    def declare(self, stub: Any) -> None:
+        """Add all that it offers and answers to a `Stub`."""
+        entries: tuple[_Entry, ...] = (*self.tool, *self.prompt, *self.resource, *self.method)
+        for entry in entries:
+            route = entry.declare(stub)
+            routes: dict[bytes, Any] = {}
+            for answer in entry.answer:
+                condition = answer.condition
+                if condition not in routes:
+                    wanted = {**answer.when, **answer.like}
+                    routes[condition] = route.when(wanted) if wanted else route
+                answer.add_to(routes[condition])
+        for note in self.announce:
+            stub.announce(note.method, note.params or None, after=note.after)
 
-def read_mock(file: Path) -> Stub:
-    """Return the server that a file describes. Raises MockFileError with all mistakes."""
+
+def read_mock(file: Path) -> Mock:
+    """Return what a file describes, under its own name if it has none. Raises MockFileError with
+    all mistakes.
+    """
     try:
         written = tomllib.loads(file.read_text("utf-8-sig"))
     except OSError as error:
@@ -244,34 +267,17 @@ def read_mock(file: Path) -> Stub:
         raise MockFileError(file, [str(error)]) from error
     try:
         # Dates of TOML are texts in JSON.
-        mock = read_table(_converter(), decode(encode(written)), _Mock)
+        mock = read_table(_converter(), decode(encode(written)), Mock)
     except TableError as error:
         raise MockFileError(file, error.mistakes) from error
     if mistakes := [*_list_repeated(mock)]:
         raise MockFileError(file, mistakes)
-    return _build(mock, file.stem)
+    if mock.server.name is None:
+        mock = attrs.evolve(mock, server=attrs.evolve(mock.server, name=file.stem))
+    return mock
 
 
-def _build(mock: _Mock, name: str) -> Stub:
-    server = attrs.asdict(mock.server, recurse=False)
-    stub = Stub(**{**server, "name": mock.server.name or name})
-    entries: tuple[_Entry, ...] = (*mock.tool, *mock.prompt, *mock.resource, *mock.method)
-    for entry in entries:
-        route = entry.declare(stub)
-        routes: dict[bytes, StubRoute] = {}
-        for answer in entry.answer:
-            tests = {key: str(test.__name__) for key, test in answer.like.items()}  # type: ignore[attr-defined]
-            condition = encode([answer.when, tests])
-            if condition not in routes:
-                wanted = {**answer.when, **answer.like}
-                routes[condition] = route.when(wanted) if wanted else route
-            answer.add_to(routes[condition])
-    for note in mock.announce:
-        stub.announce(note.method, note.params or None, after=note.after)
-    return stub
-
-
-def _list_repeated(mock: _Mock) -> Iterator[str]:
+def _list_repeated(mock: Mock) -> Iterator[str]:
     """Yield a mistake for each entry that is declared a second time."""
     for kind, key in (("tool", "name"), ("prompt", "name"), ("resource", "uri"), ("method",) * 2):
         seen = set()
@@ -362,7 +368,7 @@ def _is_near(word: str, known: set[str]) -> bool:
     """Return whether a key is probably a misspelt one: `descripton`, `mimeType`."""
     from difflib import get_close_matches
 
-    return bool(get_close_matches(word, known, n=1, cutoff=0.8))
+    return bool(get_close_matches(word, known, n=1, cutoff=0.75))
 
 
 def _filled(value: Any, arguments: Mapping[str, Any]) -> Any:

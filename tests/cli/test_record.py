@@ -17,7 +17,7 @@ from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.errors import CannotStart
 from mcpmock.protocol.messages import S2C
 from mcpmock.sessions import servers, stdio_front
-from tests.cli.conftest import Run
+from tests.cli.conftest import Run, said_of
 from tests.support import WELCOME, exits, hangs_up, s2c
 
 Commands = list[list[str]]
@@ -114,6 +114,42 @@ def test_a_cassette_that_exists(
         assert (7, "", "") == run("record", *option, "-o", tmp_path / "a.jsonl", "server")
 
     assert takes == len(load(tmp_path / "a.jsonl").takes)
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["--call", "add [1]"], "'add [1]': expected a JSON object behind add"),
+        (["--call", 'add {"a":}'], """'add {"a":}': Expecting value: line 1 column 6 (char 5)"""),
+        (["--request", "ping 1"], "'ping 1': expected a JSON object behind ping"),
+        (["--list", "--watch"], "--watch is for a client; --list, --call and --request have none"),
+    ],
+)
+def test_requests_that_are_none(
+    run: Run, tmp_path: Path, commands: Commands, given: list[str], said: str
+) -> None:
+    """Nothing is started and nothing written."""
+    outcome = run("record", "-o", tmp_path / "a.jsonl", *given, "--", "server")
+
+    assert said_of(outcome).endswith(said)
+    assert ([], []) == (commands, [*tmp_path.iterdir()])
+
+
+def test_requests_in_the_order_written(run: Run, tmp_path: Path) -> None:
+    """Calls and requests, also among each other; a line for each answer; status 1 for an error."""
+    file = tmp_path / "a.jsonl"
+    mock = tmp_path / "mock.toml"
+    mock.write_text('[[tool]]\nname = "a"\nreply = "{{x}}"\n')
+    given = ["--call", 'a {"x": "1"}', "--request", "x/y", "--call", 'a {"x": "password=s3cret99"}']
+    command = [sys.executable, "-m", "mcpmock", "replay", "-q", mock]
+
+    status, out, _ = run("record", "-q", "-o", file, "--list", *given, "--", *command)
+    assert 1 == status
+    tools, first, other, last = out.splitlines()
+    assert ("tools/list: a", "a: 1") == (tools, first)
+    assert other.startswith("x/y: -3")
+    assert last == "a: password=mcpmock:secret:password:1"
+    assert load(file).takes[0].sealed
 
 
 def test_a_file_that_is_no_cassette(run: Run, tmp_path: Path, commands: Commands) -> None:

@@ -37,13 +37,42 @@ def clock() -> Stub:
     return stub
 
 
+CLOCK = """
+[server]
+name = "clock"
+[[tool]]
+name = "get_current_time"
+schema = { properties = { timezone = { type = "string" } }, required = ["timezone"] }
+[[tool.answer]]
+progress = [1]
+reply = "noon"
+[[tool.answer]]
+when = { timezone = "Mars/Olympus" }
+fail = "no such zone"
+[[tool]]
+name = "convert_time"
+[[tool.answer]]
+reply = { from = "{{time}}", to = "{{target_timezone}}" }
+[[tool.answer]]
+when = { time = "half past ☃" }
+error = { code = -32602, message = "no such time" }
+[[tool]]
+name = "no_such_tool"
+error = { code = -32602, message = "Unknown tool" }
+"""
+"""The same server in a file."""
+
+
+@pytest.mark.parametrize("written", ["python", "toml"])
 @pytest.mark.parametrize("transport", ["stdio", HTTP])
 @pytest.mark.parametrize("client", CLIENTS if EVERY_PAIR else FEW)
-def test_clients(client: str, transport: str, tmp_path: Path) -> None:
+def test_clients(client: str, transport: str, written: str, tmp_path: Path) -> None:
     """Each gets what was written, over every transport and in the era that it speaks."""
     if reason := missing(client):
         pytest.skip(reason)
-    with mcpmock.serve(clock()) as server:
+    file = tmp_path / "clock.toml"
+    file.write_text(CLOCK, "utf-8")
+    with mcpmock.serve(clock() if written == "python" else file) as server:
         command = (
             drive(client, "time", tmp_path, server.command)
             if transport == "stdio"

@@ -1,0 +1,144 @@
+"""A client without a recording: what it asks, in which order, and what it does about silence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.playback.client.requests import MAX_PAGES, ClientRequest, RequestClient
+from mcpmock.protocol.messages import C2S, S2C, Frame, Response, StreamEnd, decode
+from tests.support import error, exits, hangs_up, request, response, s2c
+
+WEATHER = ClientRequest("tools/call", {"name": "weather", "arguments": {"city": "Oslo"}})
+PING = ClientRequest("ping")
+END = "end"
+
+
+class Session:
+    """The client, and a server that is the test."""
+
+    def __init__(self, *requests: ClientRequest, **how: Any) -> None:
+        self.answers: list[tuple[str, str]] = []
+        self.client = RequestClient(requests, on_answer=self._note, **how)
+        self.pipeline = Pipeline([self.client])
+        self._out = [*self.pipeline.begin(0.0)]
+
+    def _note(self, asked: ClientRequest, answer: Response | None) -> None:
+        kind = "none" if answer is None else "result" if answer.error is None else "error"
+        self.answers.append((asked.method, kind))
+
+    def says(self, now: float, *answers: bytes | Frame) -> list[Any]:
+        """What the client sends by then, with these answers at that time."""
+        while (due := self.pipeline.next_due) is not None and due <= now:
+            self._out += self.pipeline.advance(due)
+        frames = [s2c(one) if isinstance(one, bytes) else one for one in answers]
+        if frames:
+            self._out += self.pipeline.enter(frames, now)
+        out, self._out = self._out, []
+        return [_shown(frame) for sent in out for frame in sent if frame.direction is C2S]
+
+    def opened(self, **capabilities: Any) -> list[Any]:
+        """What it sends behind the handshake and `notifications/initialized`."""
+        assert ["initialize"] == [one["method"] for one in self.says(0)]
+        first, *rest = self.says(0, response(1, {"capabilities": capabilities}))
+        assert "notifications/initialized" == first["method"]
+        return rest
+
+
+def _shown(frame: Frame) -> Any:
+    return END if isinstance(frame.fact, StreamEnd) else decode(frame.raw)
+
+
+def test_one_after_the_other() -> None:
+    """Each waits for the answer before it, and has a progress token; then the input ends."""
+    session = Session(WEATHER, PING)
+
+    [call] = session.opened()
+    assert {**WEATHER.params, "_meta": {"progressToken": 2}} == call["params"]
+    assert [] == session.says(5)
+    assert ["ping"] == [one["method"] for one in session.says(6, response(2))]
+    assert [END] == session.says(7, error(3))
+    assert [] == session.says(8)
+    assert [("tools/call", "result"), ("ping", "error")] == session.answers
+    assert 1 == session.client.failed
+
+
+def test_lists_of_what_is_offered() -> None:
+    """All pages, by the cursors that the server gives."""
+    session = Session(PING, lists=True)
+
+    [tools] = session.opened(tools={}, logging={})
+    assert ("tools/list", None) == (tools["method"], tools.get("params"))
+    [again] = session.says(1, response(2, {"tools": [], "nextCursor": ""}))
+    assert {"cursor": ""} == again["params"]
+    assert ["ping"] == [one["method"] for one in session.says(1, response(3, {"tools": []}))]
+
+
+def test_a_list_without_end() -> None:
+    """A server that always gives a cursor is asked for so many pages."""
+    session = Session(lists=True)
+    [asked] = session.opened(prompts={})
+    pages = 0
+    while asked != END:
+        pages += 1
+        [asked] = session.says(1, response(asked["id"], {"prompts": [], "nextCursor": "x"}))
+
+    assert MAX_PAGES == pages
+
+
+def test_silence() -> None:
+    """A request that is not answered in time is cancelled, and the next one is made."""
+    session = Session(WEATHER, PING, timeout=2)
+    session.opened()
+
+    cancel, ping = session.says(2)
+    assert ("notifications/cancelled", 2) == (cancel["method"], cancel["params"]["requestId"])
+    assert "ping" == ping["method"]
+    assert [] == session.says(3, response(2))
+    assert [END] == session.says(3, response(3))
+    assert [("tools/call", "none"), ("ping", "result")] == session.answers
+
+
+@pytest.mark.parametrize("end", [hangs_up(S2C), exits(3)], ids=["output", "process"])
+def test_a_server_that_ends(end: Frame) -> None:
+    """The request that waits has no answer, and nothing more is asked."""
+    session = Session(WEATHER, PING)
+    session.opened()
+
+    assert [END] == session.says(1, end)
+    assert ([("tools/call", "none")], 1) == (session.answers, session.client.failed)
+
+
+def test_requests_of_the_server() -> None:
+    """A ping is answered, all else refused."""
+    session = Session(PING)
+    session.opened()
+
+    pong, refusal = session.says(1, request("a", "ping"), request("b", "roots/list"))
+    assert {"jsonrpc": "2.0", "id": "a", "result": {}} == pong
+    assert ("b", -32601) == (refusal["id"], refusal["error"]["code"])
+
+
+def test_a_refused_handshake() -> None:
+    """The session ends, and says why: the server may be of the other era."""
+    session = Session(PING)
+    session.says(0)
+
+    assert [END] == session.says(1, error(1, -32601))
+    assert session.client.refused
+    assert [] == session.answers
+
+
+def test_the_modern_era() -> None:
+    """Each request carries its revision; a handshake is `server/discover`."""
+    session = Session(PING, modern=True, client_info={"name": "x"})
+    [discover] = session.says(0)
+    [ping] = session.says(1, response(1, {"capabilities": {}}))
+
+    assert ["server/discover", "ping"] == [discover["method"], ping["method"]]
+    for one in (discover, ping):
+        meta = one["params"]["_meta"]
+        assert "2026-07-28" == meta["io.modelcontextprotocol/protocolVersion"]
+        assert {"name": "x"} == meta["io.modelcontextprotocol/clientInfo"]
