@@ -40,10 +40,11 @@ class _Duration(click.ParamType):  # type: ignore[type-arg]  # not generic in cl
     name = "time"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        from mcpmock.options.units import Seconds, read_value  # few give a duration
-
         if not isinstance(value, str):
             return float(value)
+
+        from mcpmock.options.units import Seconds, read_value  # few give a duration
+
         try:
             seconds: float = read_value(float(value) if value.isdecimal() else value, Seconds)
         except ValueError as error:

@@ -12,7 +12,7 @@ import click
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.faults import FaultOptions
 from mcpmock.options.listening import ListenOptions
-from mcpmock.options.recording import RecordOptions, RequestOptions
+from mcpmock.options.recording import RecordOptions
 from mcpmock.options.redacting import RedactionOptions
 from mcpmock.printable import printable, shell_command
 
@@ -52,14 +52,12 @@ class _RecordCommand(TableCommand):
 @COMMAND
 @options(
     record=RecordOptions,
-    requests=RequestOptions,
     redaction=RedactionOptions,
     faults=FaultOptions,
     listening=ListenOptions,
 )
 def record(
     record: RecordOptions,
-    requests: RequestOptions,
     redaction: RedactionOptions,
     faults: FaultOptions,
     listening: ListenOptions,
@@ -76,7 +74,7 @@ def record(
     prints a line for each answer. Exit status: 0, 1 if a request got an error or no answer.
     """
     _check(record, listening)
-    written = _requests_of(requests, record, listening)
+    written = _requests_of(record, listening)
     if record.no_redact and redaction.given:
         raise click.UsageError("--no-redact and rules for redaction are mutually exclusive")
     run = faults_of(faults)
@@ -100,9 +98,9 @@ def record(
     default = None if record.url is None else "127.0.0.1:0"
     front: Front
     front, tell = front_of(listening, json=console.json, default=default)
-    if requests.given:
+    if record.without_client:
         rules = recording.rules
-        front, tell = _request_front(written, requests, rules, json=console.json), say
+        front, tell = _request_front(written, record, rules, json=console.json), say
     if record.no_redact:
         tell(_UNREDACTED)
     if record.watch:
@@ -129,11 +127,9 @@ def _check(record: RecordOptions, listening: ListenOptions) -> None:
         raise click.UsageError("--watch follows one FILE; for a folder, run `mcpmock watch DIR`")
 
 
-def _requests_of(
-    options: RequestOptions, record: RecordOptions, listening: ListenOptions
-) -> list[ClientRequest]:
+def _requests_of(record: RecordOptions, listening: ListenOptions) -> list[ClientRequest]:
     """Return the requests of the command line, in its order. Raises UsageError."""
-    if not options.given:
+    if not record.without_client:
         return []
     if given := "--watch" if record.watch else listening.given:
         raise click.UsageError(f"{given} is for a client; --list, --call and --request have none")
@@ -159,7 +155,7 @@ def _requests_of(
 
 
 def _request_front(
-    requests: list[ClientRequest], options: RequestOptions, rules: RedactionRules, *, json: bool
+    requests: list[ClientRequest], record: RecordOptions, rules: RedactionRules, *, json: bool
 ) -> Front:
     """Return the client that makes these requests and prints the answers, without their secrets."""
     from mcpmock.protocol.messages import Response, decode, member
@@ -185,8 +181,8 @@ def _request_front(
 
     return RequestFront(
         requests=requests,
-        lists=options.lists,
-        timeout=options.timeout,
+        lists=record.lists,
+        timeout=record.timeout,
         on_answer=print_answer,
     )
 

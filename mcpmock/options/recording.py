@@ -13,7 +13,9 @@ RecordMode = Literal["none", "once", "new_episodes", "all", "rewrite"]
 
 @attrs.frozen(kw_only=True)
 class RecordOptions:
-    """What `mcpmock record` writes, and the server that it records."""
+    """What `mcpmock record` writes, the server that it records, and the requests that it makes
+    where no client does.
+    """
 
     output: str = option(
         attrs.NOTHING,
@@ -33,13 +35,6 @@ class RecordOptions:
     )
     oauth: bool = option(False, OAUTH_HELP, private=True)
     watch: bool = option(False, "Also serve a live page of FILE while recording (`mcpmock watch`).")
-    command: tuple[str, ...] = ()
-
-
-@attrs.frozen(kw_only=True)
-class RequestOptions:
-    """The requests of `mcpmock record` where no other client makes any."""
-
     lists: bool = option(
         False,
         "Without a client: ask for all pages of all lists that the server offers.",
@@ -60,10 +55,11 @@ class RequestOptions:
     timeout: Seconds = option(
         30.0, "Without a client: wait so long for each answer.", metavar="TIME", default_text="30s"
     )
+    command: tuple[str, ...] = ()
 
     @property
-    def given(self) -> bool:
-        """Whether mcpmock is the client."""
+    def without_client(self) -> bool:
+        """Whether mcpmock is the client itself."""
         return self.lists or bool(self.call or self.request)
 
 
