@@ -38,7 +38,7 @@ main()
     [
         (["proxy", "--", "{server}"], [*_HTTP, "mcpmock.playback", "mcpmock.redaction"], 52, 25),
         (["record", "-o", "{new}", "--", "{server}"], [*_HTTP, "rich", "mcpmock.playback"], 68, 38),
-        (["replay", "{file}"], [*_HTTP, "rich", "mcpmock.recording"], 86, 71),
+        (["replay", "{file}"], [*_HTTP, "rich", "mcpmock.recording"], 87, 71),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )
