@@ -165,7 +165,7 @@ class Candidate:
     def note_activity(self, now: float) -> None:
         """Note that the client sent something: the session is not quiet."""
         if self._schedule is not None:
-            self._schedule.last_activity = now
+            self._schedule.held.last_activity = now
 
     def accept(self, match: MatchResult, live: ClientMessage, now: float) -> None:
         """Release the messages that waited for the matched client event."""

@@ -9,8 +9,9 @@ from random import Random
 from typing import Any
 
 from mcpmock.cassette.model import Episode
+from mcpmock.playback.overlaps import OverlapWaits
 from mcpmock.playback.plan.builder import build_plan
-from mcpmock.playback.plan.plan import OverlapFinder, ReplayPlan
+from mcpmock.playback.plan.plan import OverlapFinder, Overlaps, ReplayPlan
 from mcpmock.playback.schedule import ENDINGS, Schedule
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import C2S, Frame
@@ -38,42 +39,49 @@ PLANS = range(1000)
 TIMINGS = (Timing(), Timing(), Timing("recorded"), Timing("cap", 1500))
 
 
-class LookingSchedule(Schedule):
-    """Looks at all that every held answer waits for, whenever anything happens."""
+class LookingWaits(OverlapWaits):
+    """Looks at all that every held message waits for, whenever anything happens."""
 
-    def _release(self, positions: Sequence[int], now: float, unheld: Sequence[int] = ()) -> None:
-        del unheld
-        self._held.update((position, now) for position in positions)
-        ready = [position for position in self._held if not self._misses_overlap(position)]
-        self._enqueue({position: self._held.pop(position) for position in ready}, now)
+    def note_event(self, event: int, rank: int | None) -> dict[int, float]:
+        if rank is not None and self.since:
+            self._graces_passed = 0
+        return self._take([one for one in self.since if not self._waits(self._overlaps[one])])
 
-    def _take_expired(self, now: float) -> dict[int, float]:
-        expired = [p for p in self._held if self._overlap_deadline(p) <= now]
-        return {position: self._held.pop(position) for position in expired}
+    def hold(self, position: int, overlaps: Overlaps, now: float) -> bool:
+        self.since[position], self._overlaps[position], self._missing[position] = now, overlaps, 1
+        return self._waits(overlaps) or not self._take([position])
+
+    def take_expired(self, now: float) -> dict[int, float]:
+        expired = [one for one in self.since if self._deadline(one) <= now]
+        self._graces_passed += bool(expired)
+        return self._take(expired)
 
     @property
-    def next_due(self) -> float | None:
-        times = [self._overlap_deadline(position) for position in self._held]
-        return min([*times, *(due for due, _ in self._due)], default=None)
+    def next_deadline(self) -> float | None:
+        return min(map(self._deadline, self.since), default=None)
+
+    def _waits(self, overlaps: Overlaps) -> bool:
+        return any(event not in self.happened for event in overlaps)
+
+    def _latest(self, overlaps: Overlaps, since: float) -> float:
+        return max((self.happened.get(event, since) for event in overlaps), default=since)
+
+
+class LookingSchedule(Schedule):
+    """The same, and looks at everything that is to be sent before an ending."""
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        ranks = self.plan.request_ranks
+        self.held = LookingWaits(self.pace, self.happened, ranks, self.stateless)
 
     def _is_early_ending(self, position: int) -> bool:
         messages = self.plan.messages
         fact, exchange = messages[position].frame.fact, messages[position].exchange
-        waiting = (*self._held, *(other for _, other in self._due))
+        waiting = (*self.held.since, *(other for _, other in self._due))
         ahead = (other for other in waiting if other < position and other not in self.done)
         is_ending = fact is not None and isinstance(fact, ENDINGS)
         return is_ending and any(exchange in (None, messages[other].exchange) for other in ahead)
-
-    def _misses_overlap(self, position: int) -> bool:
-        return any(event not in self.happened for event in self.plan.messages[position].overlaps)
-
-    def _overlap_deadline(self, position: int) -> float:
-        since, active = self._held[position], self.last_activity
-        if self.stateless:
-            overlaps = self.plan.messages[position].overlaps
-            active = max((self.happened.get(event, since) for event in overlaps), default=since)
-        quiet = max(active, since) + self.pace.overlap_grace
-        return min(quiet, since + self.pace.overlap_limit)
 
 
 def interleaved(random: Random, rows: Sequence[Sequence[Any]]) -> Iterator[Any]:

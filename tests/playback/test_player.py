@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+from functools import partial
 
 import pytest
 
@@ -72,6 +73,33 @@ def test_a_sequential_client_waits_for_the_grace_only() -> None:
     played.at(0, client=call(1, "a")).at(0.02, to_client=response(1))
 
     played.at(1, client=call(2, "b"), to_client=response(2)).nothing_more()
+
+
+@pytest.mark.parametrize(
+    ("grace", "steps"),
+    [
+        (0.02, [(1, 0.02), (1, 0.02), (1, 0.02), (1, 0.001), (1, 0.001)]),
+        # Calls that overlap again give the session its grace back; it learns anew.
+        (0.02, [*[(1, 0.02)] * 3, (1, 0.001), (2, 0.02), (1, 0.02), (1, 0.02), (1, 0.001)]),
+        (0.02, [(1, 0.02), (1, 0.02), (2, 0.02), (1, 0.02), (1, 0.02), (1, 0.001)]),
+        (0.02, [*[(3, 0.02)] * 5, (1, 0.02), (1, 0.02), (1, 0.001)]),
+        (0.05, [*[(1, 0.05)] * 3, (1, 0.001)]),
+        (0.0005, [(1, 0.0005)] * 5),
+    ],
+)
+def test_the_grace_learns(grace: float, steps: list[tuple[int, float]]) -> None:
+    """A client that lets three graces in a row pass waits a millisecond from then on, until two of
+    its calls overlap again. Each step is so many calls at once, of 30 that were recorded at once,
+    and the grace after which they are answered.
+    """
+    calls = range(1, 31)
+    asked, answered = ([*map(kind, calls)] for kind in (partial(call, tool="a"), response))
+    played = play(*map(c, asked), *map(s, answered), pace=Pace(overlap_grace=grace))
+    now, first = 0.0, 0
+    for together, waits in steps:
+        now, last = now + 1, first + together
+        played.at(now, client=asked[first:last]).at(now + waits, to_client=answered[first:last])
+        first = last
 
 
 def test_a_large_batch_is_refused() -> None:

@@ -1,0 +1,194 @@
+"""`OverlapWaits`: the messages of one session that wait for requests which overlapped them in the
+recording, and for how long.
+
+A held message leaves when those requests have come. So that a client which never sends them is not
+stuck, it leaves as well when the session has been quiet for a grace. A client that lets three
+graces in a row pass sends its calls one by one: from then on its grace is a millisecond, until two
+of its calls overlap again.
+
+Used by `schedule`, which knows plans, and by `known_answers`, which does without. Only numbers come
+in: of client events, of messages, and the ranks of requests by their arrival in the recording.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+
+import attrs
+
+from mcpmock.playback.plan.plan import Overlaps
+
+from .timing import Pace
+
+LEARNED_GRACE_S = 0.001
+"""The grace of a session whose client sends one call after the other."""
+GRACES_UNTIL_LEARNED = 3
+"""How many graces in a row must pass, and none of them end because the awaited requests came."""
+
+
+@attrs.define
+class OverlapWaits:
+    """`happened` has the client events that happened, with their times; it belongs to who follows
+    the client. `ranks` has the ranks of client events with requests; only exchanges without a
+    session need it.
+    """
+
+    pace: Pace
+    happened: dict[int, float]
+    ranks: Mapping[int, int] = attrs.field(factory=dict)
+    stateless: bool = False
+    """The exchanges belong to no session: only those that overlap wait for each other."""
+    last_activity: float = 0.0
+    """When the client last sent anything."""
+    since: dict[int, float] = attrs.field(factory=dict)
+    """The held messages, and since when they are held."""
+    _overlaps: dict[int, Overlaps] = attrs.field(factory=dict)
+    """What each of them waits for."""
+    _missing: dict[int, int] = attrs.field(factory=dict)
+    """For how many things a message waits. The requests of a stretch count as one: the last of them
+    that has not come.
+    """
+    _behind: defaultdict[int, list[int]] = attrs.field(factory=lambda: defaultdict(list))
+    """By the rank of a request: the messages of whose stretches it is the last that has not come.
+    """
+    # A counter in each message would need a step for each request of its stretch: 50,000 calls that
+    # are all open together are 1.2e9 steps.
+    _of_event: defaultdict[int, list[int]] = attrs.field(factory=lambda: defaultdict(list))
+    """The messages that wait for a client event that is in no stretch."""
+    _first_missing: int = 0
+    """All requests of lower ranks have come."""
+    _before: dict[int, int] = attrs.field(factory=dict)
+    """By the higher ranks of requests that came: a lower one, and all between the two came too."""
+    _deadlines: list[tuple[float, int]] = attrs.field(factory=list)
+    """A heap of times at which a held message may leave, at the earliest. What the client does
+    makes it later: that is found out when the time has come.
+    """
+    _graces_passed: int = 0
+    """How many graces in a row passed."""
+
+    def hold(self, position: int, overlaps: Overlaps, now: float) -> bool:
+        """Return whether the message has to wait from now on."""
+        events = [event for event in overlaps.others if event not in self.happened]
+        for event in events:
+            self._of_event[event].append(position)
+        last = self._last_missing(overlaps.stop - 1)
+        stretch = last >= overlaps.start
+        if stretch:
+            self._behind[last].append(position)
+        if not (stretch or events):
+            return False
+        self._missing[position] = len(events) + stretch
+        self._overlaps[position] = overlaps
+        self.since[position] = now
+        heapq.heappush(self._deadlines, (self._deadline(position), position))
+        return True
+
+    def note_event(self, event: int, rank: int | None) -> dict[int, float]:
+        """Note that a client event happened; `rank` is that of one with requests. Gives the
+        messages that wait for nothing more, and since when they were held.
+        """
+        if rank is not None and self.since:
+            self._graces_passed = 0
+        over = [*self._of_event.pop(event, ()), *self._pass_request(rank)]
+        for position in over:
+            if position in self._missing:
+                self._missing[position] -= 1
+        return self._take([p for p in over if not self._missing.get(p, 1)])
+
+    def take_expired(self, now: float) -> dict[int, float]:
+        """Return the messages whose grace has passed, and since when they were held."""
+        expired = []
+        while self._deadlines and self._deadlines[0][0] <= now:
+            _, position = heapq.heappop(self._deadlines)
+            if position not in self.since:
+                continue
+            deadline = self._deadline(position)
+            if deadline <= now:
+                expired.append(position)
+            else:
+                heapq.heappush(self._deadlines, (deadline, position))
+        taken = self._take(expired)
+        self._graces_passed += bool(taken)
+        if taken and self._graces_passed == GRACES_UNTIL_LEARNED:
+            self._deadlines = sorted(
+                (self._deadline(position), position) for position in self.since
+            )
+        return taken
+
+    def take_all(self) -> dict[int, float]:
+        """Return all that are held, and since when."""
+        return self._take([*self.since])
+
+    def drop(self, position: int) -> None:
+        """Forget a message: it is not sent."""
+        self._take([position])
+
+    @property
+    def next_deadline(self) -> float | None:
+        """When the first of them may leave, if nothing else happens."""
+        while self._deadlines and self._deadlines[0][1] not in self.since:
+            heapq.heappop(self._deadlines)
+        return self._deadlines[0][0] if self._deadlines else None
+
+    def _take(self, positions: Iterable[int]) -> dict[int, float]:
+        taken = {
+            position: self.since.pop(position) for position in positions if position in self.since
+        }
+        for position in taken:
+            del self._missing[position], self._overlaps[position]
+        return taken
+
+    def _deadline(self, position: int) -> float:
+        """Return when a held message leaves, if nothing else happens."""
+        since, active = self.since[position], self.last_activity
+        if self.stateless:
+            # Clients without a session are independent: only the overlapping ones count.
+            active = self._latest(self._overlaps[position], since)
+        quiet = max(active, since) + self._grace
+        return min(quiet, since + self.pace.overlap_limit)
+
+    @property
+    def _grace(self) -> float:
+        if self.stateless or self._graces_passed < GRACES_UNTIL_LEARNED:
+            return self.pace.overlap_grace
+        return min(LEARNED_GRACE_S, self.pace.overlap_grace)
+
+    def _latest(self, overlaps: Overlaps, since: float) -> float:
+        """Return when the latest of these came; `since` if none came after that."""
+        for event, time in reversed(self.happened.items()):
+            if time <= since:
+                break
+            rank = self.ranks.get(event, -1)
+            if overlaps.start <= rank < overlaps.stop or event in overlaps.others:
+                return time
+        return since
+
+    def _pass_request(self, rank: int | None) -> Iterable[int]:
+        """Return the messages whose whole stretch has come with this request."""
+        if rank is None or rank < self._first_missing or rank in self._before:
+            return ()
+        if rank == self._first_missing:
+            self._first_missing += 1
+            while self._before.pop(self._first_missing, None) is not None:
+                self._first_missing += 1
+        else:
+            self._before[rank] = rank - 1
+        if rank not in self._behind:
+            return ()
+        last, over = self._last_missing(rank), list[int]()
+        for position in self._behind.pop(rank):
+            overlaps = self._overlaps.get(position)
+            if overlaps is not None:
+                (self._behind[last] if overlaps.start <= last else over).append(position)
+        return over
+
+    def _last_missing(self, rank: int) -> int:
+        """Return the last request up to this one that has not come; -1 if all came."""
+        found = rank
+        while found in self._before:
+            found = self._before[found]
+        while rank != found:  # the next search takes the short way
+            self._before[rank], rank = found, self._before[rank]
+        return found if found >= self._first_missing else -1
