@@ -36,9 +36,9 @@ main()
 @pytest.mark.parametrize(
     ("arguments", "unneeded", "modules", "attrs_classes"),
     [
-        (["proxy", "--", "{server}"], [*_HTTP, "mcpmock.playback", "mcpmock.redaction"], 52, 25),
-        (["record", "-o", "{new}", "--", "{server}"], [*_HTTP, "rich", "mcpmock.playback"], 68, 38),
-        (["replay", "{file}"], [*_HTTP, "rich", "mcpmock.recording"], 87, 71),
+        (["proxy", "--", "{server}"], [*_HTTP, "mcpmock.playback", "mcpmock.redaction"], 56, 28),
+        (["record", "-o", "{new}", "--", "{server}"], [*_HTTP, "rich", "mcpmock.playback"], 72, 42),
+        (["replay", "{file}"], [*_HTTP, "rich", "mcpmock.recording"], 92, 76),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )
