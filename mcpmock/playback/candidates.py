@@ -430,10 +430,12 @@ class Candidates:
 
     def accept_any(self, live: ClientMessage, now: float) -> bool:
         """Let the candidates follow that know a live message, at any level. One that knows what
-        a request without a message (GET, DELETE) opens or ends goes before one that does not.
+        a request without a message (GET, DELETE) opens or ends goes before one that does not, and
+        the one that knows it at the strictest level first.
         """
         found = self._find(live)
         if found and isinstance(live.frame.fact, HttpRequest):
+            found.sort(key=lambda one: one[1].level)
             self._prefer(found, now, keep=True)
         self._accept(found, live, now)
         return bool(found)

@@ -23,13 +23,14 @@ from mcpmock.protocol.transport_facts import (
 from mcpmock.redaction.encodings import unwrapped
 
 Fingerprint = dict[str, str]
-"""Values by field name in lower case. `method`, `path`, `endpoint` and `session-parameter` are not
-fields: they come from the request line. `host` and `origin` hold a class of the value.
+"""Values by field name in lower case. `method`, `path`, `endpoint`, `slash` and `session-parameter`
+are not fields: they come from the request line. `host` and `origin` hold a class of the value.
 """
 VERSION = PROTOCOL_VERSION_HEADER.lower()
 SESSION = SESSION_HEADER.lower()
 LAST_EVENT = LAST_EVENT_ID_HEADER.lower()
 SESSION_PARAMETER = "session-parameter"
+SLASH = "slash"
 _MIRROR_PREFIX = "mcp-param-"
 _MIRRORS = {METHOD_HEADER.lower(), NAME_HEADER.lower()}
 _PRESENCE_ONLY = {SESSION, LAST_EVENT, "authorization"}
@@ -59,6 +60,8 @@ def _fingerprint(
     # channel adds it.
     found = {"method": head.method, "host": "own", "origin": "absent"}
     found["path" if with_path else "endpoint"] = head.path.rstrip("/")
+    if head.path.endswith("/"):  # servers redirect from `/mcp` to `/mcp/`
+        found[SLASH] = "present"
     if session_parameter(head) is not None:
         found[SESSION_PARAMETER] = "present"
     for field, value in head.headers:

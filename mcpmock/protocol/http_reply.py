@@ -13,6 +13,8 @@ from http import HTTPStatus
 
 import attrs
 
+from mcpmock.printable import printable
+
 from . import edit
 from .error_codes import SERVER_ERROR
 from .messages import (
@@ -151,7 +153,7 @@ class ReplyFlattener:
                 self._event = event
             case HttpBody():
                 self._quote_body(frame.raw)
-            case ExchangeEnd() if self._status >= 400:
+            case ExchangeEnd() if self._status >= 300:
                 return self.fail(self._error_text())
             case _:
                 pass
@@ -161,6 +163,12 @@ class ReplyFlattener:
         """Return an error response for each request that is still open."""
         ids, self.open = self.open, []
         return [Frame(S2C, edit.error(id_, SERVER_ERROR, reason)) for id_ in ids]
+
+    def unanswered(self, how: str, missing: str = "an answer") -> list[Frame]:
+        """Return an error response for each request that is still open, now that the exchange has
+        ended: it says what came instead of `missing`.
+        """
+        return self.fail(self._why_unanswered(how, missing)) if self.open else []
 
     def forget(self, id_: bytes) -> bool:
         """Remove a request from the open ones; False if it is not one of them."""
@@ -208,9 +216,38 @@ class ReplyFlattener:
     def _error_text(self) -> str:
         head = self._head
         assert head is not None
+        line = _status_line(head)
+        if head.status >= 400:
+            return self._quoting(line)
+        location = (head.header("location") or "").partition("?")[0]
+        to = f" to {printable(location)}" if location else " without a Location"
+        return f"{line}{to}: not followed (307 and 308 to the same server are, at most ten)"
+
+    def _why_unanswered(self, how: str, missing: str) -> str:
+        head = self._head
+        ended = "ended" if how == "eof" else f"was {how}"
+        if head is None:
+            return f"mcpmock: the connection {ended} before a response came"
+        line, media_type = _status_line(head), head.media_type
+        if how != "eof":
+            return self._quoting(f"{line}: the connection {ended} before {missing} came")
+        if head.status != HTTPStatus.OK:
+            return self._quoting(f"{line}: not {missing}")
+        if media_type == EVENT_STREAM:
+            return f"{line}: the event stream ended without {missing}"
+        kind = (
+            f"with content type {printable(media_type)}" if media_type else "without content type"
+        )
+        return self._quoting(f"{line} {kind}: not {missing}")
+
+    def _quoting(self, line: str) -> str:
+        """Return the line with the beginning of the body."""
         quote = " ".join(self._quote.decode(errors="replace").split())[:_MAX_QUOTE_CHARS]
-        line = f"HTTP {head.status} {head.reason}".rstrip()
         return f"{line}: {quote}" if quote else line
+
+
+def _status_line(head: HttpResponse) -> str:
+    return f"HTTP {head.status} {head.reason}".rstrip()
 
 
 def _is_other_json(raw: bytes, content: Message) -> bool:

@@ -22,6 +22,8 @@ LAST_EVENT_ID_HEADER = "Last-Event-ID"
 _WITH_BODY = {"POST", "PUT", "PATCH"}
 _STOP_SIGNALS = (1, 2, 15)
 """SIGHUP, SIGINT and SIGTERM, which have these numbers on every machine."""
+REPEATING_STATUSES = {307, 308}
+"""The redirects that keep method and body (RFC 9110, 15.4.8 and 15.4.9)."""
 
 
 class Fragment(msgspec.Struct, frozen=True, gc=False):
@@ -121,6 +123,11 @@ class HttpResponse(msgspec.Struct, frozen=True, gc=False):
 
     def header(self, name: str) -> str | None:
         return header(self.headers, name)
+
+    @property
+    def repeats_request(self) -> bool:
+        """Whether it says to send the same request again, somewhere else: nothing came of it."""
+        return self.status in REPEATING_STATUSES
 
     @property
     def media_type(self) -> str:

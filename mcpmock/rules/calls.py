@@ -5,12 +5,20 @@ and late responses.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 
 from mcpmock.protocol.correlation import CANCELLED, PendingCall
-from mcpmock.protocol.messages import Direction, Notification, Request, Response, member
+from mcpmock.protocol.messages import (
+    C2S,
+    Direction,
+    Message,
+    Notification,
+    Request,
+    Response,
+    member,
+)
 
 from .context import CheckedMessage, State, describe_call, short
 from .lifecycle import INITIALIZE
@@ -30,6 +38,16 @@ class CallTracker:
     _progress_seen: OrderedDict[int, None] = attrs.field(factory=OrderedDict)
     _used: OrderedDict[tuple[Direction, bytes], None] = attrs.field(factory=OrderedDict)
     _forgotten: bool = False
+    _redirected: set[bytes] = attrs.field(factory=set)
+    """The ids of the client's answers that a redirect sent elsewhere."""
+
+    def take_back(self, posted: Sequence[Message]) -> None:
+        """Forget messages of the client that were answered with a redirect: they come again."""
+        for message in posted:
+            if isinstance(message, Request):
+                self._used.pop((C2S, message.id), None)
+            elif isinstance(message, Response) and len(self._redirected) < MAX_CALLS:
+                self._redirected.add(message.id or b"")
 
     def cancelled(self, call: PendingCall) -> bool:
         """Return whether the call was cancelled before its response."""
@@ -74,6 +92,8 @@ class CallTracker:
         elif checked.attribution.late and self._cancelled.get(call.index) is False:
             self._cancelled[call.index] = True
             yield Breach("answer-after-cancel", f"{describe_call(call)} was cancelled before")
+        elif checked.from_client and id_ in self._redirected:
+            self._redirected.discard(id_)
         elif checked.attribution.late:
             yield Breach("answered-twice", f"{describe_call(call)} was answered before")
 

@@ -117,6 +117,8 @@ class ConversationChecker:
 
     def _check_head(self, frame: m.Frame, exchange: CheckedExchange) -> Iterator[Violation]:
         """Check a head; the head of a POST waits for its body, which names the revision."""
+        if isinstance(frame.fact, m.HttpResponse) and frame.fact.repeats_request:
+            self._checker.take_back(exchange)
         if isinstance(frame.fact, m.HttpRequest):
             if exchange.method != "POST":
                 exchange.revision = revision_named(self.state, exchange)

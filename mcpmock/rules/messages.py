@@ -151,6 +151,10 @@ class MessageChecker:
     def origin_of(self, call: PendingCall) -> CallOrigin | None:
         return self._origins.get(call.index)
 
+    def take_back(self, exchange: CheckedExchange) -> None:
+        """Forget what was posted in an exchange that was answered with a redirect."""
+        self._ids_of(exchange).call_tracker.take_back(exchange.posted or ())
+
     def forget_exchange(self, number: int) -> None:
         """Drop the space of ids of a caller without a session, when its exchange has ended."""
         self._exchanges.pop(number, None)

@@ -11,6 +11,7 @@ import os
 import secrets
 import traceback
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from functools import partial
 from typing import TYPE_CHECKING
 from uuid import UUID
@@ -31,7 +32,9 @@ from mcpmock.playback.session_selection import SessionSelection
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.runner import LiveSession
 from mcpmock.transports.access_policy import AccessPolicy
+from mcpmock.transports.headers import Upstream
 from mcpmock.transports.http_sse import SseServer
+from mcpmock.transports.locations import Origin, OwnLocations, origin_of, upstream_origin
 from mcpmock.transports.session_router import SessionRouter, TransportKind
 from mcpmock.transports.streamable_http.resumption import Resumption
 from mcpmock.transports.streamable_http.server import StreamableHttpServer
@@ -47,6 +50,8 @@ DEFAULT_PATHS = {TransportKind.STREAMABLE_HTTP: "/mcp", TransportKind.SSE: "/sse
 MESSAGES_PATH = "/messages"
 MAX_REQUEST_BODY_BYTES = 4 << 20
 """The longest request body that a fake server accepts, as in the SDKs."""
+MAX_SAID = 100
+"""How many different lines about the traffic are said."""
 PROGRESS_PAUSE_S = {TransportKind.STREAMABLE_HTTP: 0.0, TransportKind.SSE: 0.002}
 """The shortest time between the last progress of a call and its answer, in seconds. Where both come
 on one stream with everything else, the TypeScript SDKs lose progress that they read together with
@@ -169,6 +174,10 @@ class _Serving:
     bare_recording: bool = False
     selection: SessionSelection | None = None
     authorization: AuthorizationServer | None = None
+    origins: Collection[Origin] = ()
+    """What names the server, where exchanges are those that clients have, or had, with it."""
+    said: set[str] = attrs.field(factory=set)
+    """Lines that are said once."""
 
     @classmethod
     def of(cls, run: Run, front: HttpFront, *, bare_recording: bool) -> _Serving:
@@ -185,6 +194,7 @@ class _Serving:
             target=setup.back.target if unchanged else DEFAULT_PATHS[kind],
             unchanged=unchanged,
             bare_recording=bare_recording,
+            origins=setup.back.origins,
         )
 
     @classmethod
@@ -209,6 +219,7 @@ class _Serving:
             as_recorded=as_recorded,
             bare_recording=bare_recording,
             selection=SessionSelection(cassette, attrs.evolve(replay.options, pace=pace)),
+            origins=recorded_origins(cassette) if as_recorded else (),
         ).guarded()
 
     def guarded(self) -> _Serving:
@@ -222,6 +233,12 @@ class _Serving:
         path = self.target.partition("?")[0]
         server = AuthorizationServer(options, path, mint, self.run.setup.faults)
         return attrs.evolve(self, authorization=server)
+
+    def say_once(self, line: str) -> None:
+        """Say a line, unless it was said before."""
+        if line not in self.said and len(self.said) < MAX_SAID:
+            self.said.add(line)
+            self.run.setup.say(line)
 
     @property
     def body_limit(self) -> int | None:
@@ -294,9 +311,9 @@ class _Serving:
     def translation(self, *, stateless: bool) -> list[Stage]:
         """Return the translation from the exchanges of clients to bare messages and back."""
         if self.unchanged:
-            return []
+            return [OwnLocations(self.origins, self.say_once)]
         if self.as_recorded:
-            return [Resumption()]
+            return [OwnLocations(self.origins, self.say_once), Resumption()]
         if self.kind is TransportKind.SSE:
             return [SseServer(self.target, MESSAGES_PATH, mint)]
         server = StreamableHttpServer(self.target, mint, stateless, sessions=self.sessions)
@@ -322,6 +339,24 @@ def replay_target(cassette: Cassette, kind: TransportKind | None) -> tuple[Trans
     kind = kind or kind_of(transports)
     path = recorded_path(cassette) if transports == {kind.value} else None
     return kind, path or DEFAULT_PATHS[kind]
+
+
+def recorded_origins(cassette: Cassette) -> set[Origin]:
+    """Return what the recorded server was called: where it was, and the address of the recorder."""
+    found: set[Origin | None] = set()
+    for take in cassette.takes:
+        with suppress(McpMockError):
+            if isinstance(take.header.target, str):
+                found.add(upstream_origin(Upstream.parse(take.header.target)))
+        hosts = {
+            value
+            for event in take.events
+            if event.d == "c2s" and event.http is not UNSET
+            for name, value in event.http.get("headers", ())
+            if name.lower() == "host"
+        }
+        found |= {origin_of("http", host) for host in hosts}
+    return {one for one in found if one is not None}
 
 
 def recorded_path(cassette: Cassette) -> str | None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 import errno
 import os
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from shutil import which
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +20,7 @@ from mcpmock.pipeline.stage import Stage
 
 if TYPE_CHECKING:
     from mcpmock.channels.child_process import ChildProcess
+    from mcpmock.transports.locations import Origin
     from mcpmock.transports.session_router import TransportKind
 
     from .take import Say
@@ -59,6 +60,11 @@ class Server:
     def target(self) -> str:
         """The path and query of its URL."""
         return ""
+
+    @property
+    def origins(self) -> Collection[Origin]:
+        """What names it in a URL."""
+        return ()
 
     @property
     @abstractmethod

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -16,6 +16,7 @@ from mcpmock.pipeline.stage import Stage
 from mcpmock.protocol.transport_facts import Headers
 from mcpmock.transports.headers import Upstream
 from mcpmock.transports.http_sse import SseClient
+from mcpmock.transports.locations import Origin, upstream_origin
 from mcpmock.transports.session_router import TransportKind
 from mcpmock.transports.streamable_http.client import StreamableHttpClient
 
@@ -63,6 +64,10 @@ class Url(Server):
     def target(self) -> str:
         return self.upstream.target
 
+    @property
+    def origins(self) -> Collection[Origin]:
+        return [upstream_origin(self.upstream)]
+
     def check(self, say: Say) -> None:
         if self.credentials is not None:
             self.credentials.open(say)
@@ -79,7 +84,9 @@ class Url(Server):
         self.check(reach.say)
         connect = self._reported(connector(self.upstream), reach)
         if not isinstance(front, HttpListener):
-            return HttpClientChannel(connect, self.upstream, credentials=self.credentials)
+            return HttpClientChannel(
+                connect, self.upstream, credentials=self.credentials, follows=True
+            )
         return HttpClientChannel(
             connect,
             self.upstream,

@@ -19,7 +19,7 @@ from mcpmock.protocol.messages import HttpRequest
 from mcpmock.protocol.transport_facts import Headers
 
 MAX_FIELDS = 100
-_DEFAULT_PORTS = {"http": 80, "https": 443}
+DEFAULT_PORTS = {"http": 80, "https": 443}
 _HOP_BY_HOP = frozenset(
     (
         "connection",
@@ -78,7 +78,7 @@ def split_origin(text: str) -> tuple[str, str, int] | None:
         return None
     scheme = found[1].lower()
     host, port = authority
-    return scheme, host, _DEFAULT_PORTS[scheme] if port is None else port
+    return scheme, host, DEFAULT_PORTS[scheme] if port is None else port
 
 
 @lru_cache(maxsize=64)
@@ -120,7 +120,7 @@ class Upstream:
         if _NO_URL.search(url):
             raise McpMockError(f"{url!a}: not a URL; {example}, other characters percent-encoded")
         scheme, _, rest = url.partition("://")
-        if scheme.lower() not in _DEFAULT_PORTS or not rest:
+        if scheme.lower() not in DEFAULT_PORTS or not rest:
             raise McpMockError(f"{url}: not an http:// or https:// URL; {example}")
         authority, target = _split_target(rest)
         found = split_authority(authority)
@@ -130,13 +130,13 @@ class Upstream:
         if host.startswith("[") and not _is_ipv6(host[1:-1]):
             raise McpMockError(f"{url}: {host} is not an IPv6 address; {example}")
         scheme, host = scheme.lower(), host.strip("[]")
-        return cls(scheme, host, _DEFAULT_PORTS[scheme] if port is None else port, target)
+        return cls(scheme, host, DEFAULT_PORTS[scheme] if port is None else port, target)
 
     @property
     def authority(self) -> str:
         """As in a Host field: without the port that the scheme means anyway."""
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == _DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
+        return host if self.port == DEFAULT_PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def origin(self) -> str:
@@ -250,7 +250,7 @@ def _is_our_origin(origin: str, own: Collection[str]) -> bool:
         return False
     ours = {authority for text in own if (authority := split_authority(text))}
     scheme, host, port = found
-    if (host, port) in ours or (port == _DEFAULT_PORTS[scheme] and (host, None) in ours):
+    if (host, port) in ours or (port == DEFAULT_PORTS[scheme] and (host, None) in ours):
         return True
     return is_loopback(host) and any(port == our_port for _, our_port in ours)
 

@@ -211,7 +211,7 @@ class SseClient(ExchangeClient):
         self._to_client += self._stream.feed(frame)
         if isinstance(frame.fact, ExchangeEnd):
             missing = "an endpoint" if self._endpoint is None else "an answer"
-            self._to_client += self._stream.fail(f"mcpmock: the stream ended without {missing}")
+            self._to_client += self._stream.unanswered(frame.fact.how, missing)
             self._stream_closed = self._ended = True
             self._to_client.append(Frame(S2C, b"", b"", StreamEnd(frame.fact.how)))
 

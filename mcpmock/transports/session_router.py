@@ -29,6 +29,7 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.transport_facts import NO_SESSION, SESSION_HEADER
 
 from .headers import path_and_query
+from .locations import MAX_REDIRECTS, leads_here
 
 MAX_SESSIONS = 10_000
 """How many sessions are known at the same time; the oldest is forgotten for a new one."""
@@ -60,6 +61,8 @@ class SessionRouter:
     """Session ids, or the targets of endpoint events, oldest first."""
     _paths: dict[str, int] = attrs.field(factory=dict, init=False)
     """The paths of those targets, and how many have each."""
+    _moved: set[str] = attrs.field(factory=set, init=False)
+    """The paths that redirects lead to, without a slash at their end."""
     _naming: set[int] = attrs.field(factory=set, init=False)
     """Conversations whose next message is the data of an endpoint event."""
 
@@ -97,6 +100,16 @@ class SessionRouter:
                 self._remember(session, conversation)
                 named = True
         return named
+
+    def learn_redirect(self, head: HttpRequest, answer: HttpResponse) -> None:
+        """Look at the answer to a request for a redirect from where MCP is spoken to another path
+        of ours: it is spoken there too.
+        """
+        path = leads_here(answer, head)
+        if path is None or self._is_path(path) or not self._is_path(head.path):
+            return
+        if len(self._moved) < MAX_REDIRECTS:
+            self._moved.add(path.rstrip("/"))
 
     def ends_session(self, head: HttpRequest, answer: Sequence[Frame]) -> bool:
         """Return whether this answer to a DELETE says that its session has ended."""
@@ -147,7 +160,10 @@ class SessionRouter:
             del self._paths[path]
 
     def _is_path(self, path: str) -> bool:
-        return path == self.path or path.rstrip("/") == self.path.rstrip("/")
+        if path == self.path:
+            return True
+        path = path.rstrip("/")
+        return path == self.path.rstrip("/") or path in self._moved
 
 
 def _is_initialize(body: bytes, *, whole: bool) -> bool:

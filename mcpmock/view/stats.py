@@ -195,6 +195,8 @@ def _calls_of(found: Stats, request: Row) -> Calls:
 
 
 def _note_request(calls: Calls, row: Row, size: int) -> None:
+    if "redirected" in row.notes:
+        return  # it comes again
     calls.count += 1
     calls.asked += size
     calls.cancelled += "cancelled" in row.notes

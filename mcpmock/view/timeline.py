@@ -26,6 +26,7 @@ from mcpmock.protocol.correlation import (
     id_space,
 )
 from mcpmock.protocol.raw_json import elements
+from mcpmock.protocol.transport_facts import REPEATING_STATUSES
 
 from .summary import MAX_SUMMARY_CHARS, event_summary, message_summary
 
@@ -206,7 +207,8 @@ class TakeAnnotator:
             row = replace(row, status=status)
         if row.kind != "request":
             return row
-        outcome = self._outcomes.get(place, "unanswered")
+        repeated = status is not None and status in REPEATING_STATUSES
+        outcome = self._outcomes.get(place, "redirected" if repeated else "unanswered")
         return row if outcome == _ANSWERED else replace(row, notes=(outcome, *row.notes))
 
     def _fact_row(self, event: Event) -> Row:

@@ -28,7 +28,9 @@ _NODE_SERVERS = PARTS / "npm" / "node_modules" / "@modelcontextprotocol"
 SERVERS = {"everything": "npm", "filesystem": "npm", "memory": "npm", "time": "py2", "git": "py2"}
 """Server name -> the part it is in."""
 
-WORKSHOPS = {"workshop-py2": "py2", "workshop-py1": "py1", "workshop-ts2": "npm"}
+MOVED = {"moved-py2": "py2", "moved-py1": "py1"}
+"""Workshops behind a redirect (Starlette's own, and that of FastMCP) -> the part they run in."""
+WORKSHOPS = {"workshop-py2": "py2", "workshop-py1": "py1", "workshop-ts2": "npm", **MOVED}
 """The tests' own servers (servers/workshop.py says what they are) -> the part they run in."""
 
 HTTP, SSE = "streamable-http", "sse"
@@ -110,6 +112,8 @@ def server(name: str, workdir: Path, transport: str = "stdio") -> list[str]:
         case "workshop-py1" | "workshop-py2":
             script = _SERVERS / f"{name.replace('-', '_')}.py"
             return [str(PARTS / WORKSHOPS[name] / "bin" / "python"), str(script), transport]
+        case "moved-py1" | "moved-py2":
+            return [*server(name.replace("moved", "workshop"), workdir, transport), "moved"]
         case "workshop-ts2":
             return ["node", str(_SERVERS / "workshop_ts2.mjs"), transport]
         case "filesystem":

@@ -221,3 +221,55 @@ def test_forget() -> None:
     assert [response(1)] == hear(answering, head(200), said(response(1)), END)
     assert [] == hear(ReplyFlattener(b""), fact(Stderr()), END)
     assert parse(ASKED) == parse(flatten(ASKED))
+
+
+def moved(status: int, reason: str, *location: str) -> Frame:
+    return fact(HttpResponse(status, reason, [("Location", one) for one in location]))
+
+
+FOLLOWED = ": not followed (307 and 308 to the same server are, at most ten)"
+HALF = fact(HttpBody(), b"<p>half\x1b")
+
+
+@pytest.mark.parametrize(
+    ("reply", "how", "why"),
+    [
+        ([moved(307, "Moved", "http://x/mcp?code=s")], "eof", "HTTP 307 Moved to http://x/mcp"),
+        ([moved(302, "Found", "/login")], "eof", "HTTP 302 Found to /login"),
+        ([moved(308, "Moved")], "eof", "HTTP 308 Moved without a Location"),
+        ([moved(304, "Not Modified")], "eof", "HTTP 304 Not Modified without a Location"),
+        ([head(204, "", "No Content")], "eof", "HTTP 204 No Content: not an answer"),
+        ([head(202, "", "Accepted")], "eof", "HTTP 202 Accepted: not an answer"),
+        (
+            [head(200, "text/plain"), fact(HttpBody(), b"hello\nyou")],
+            "eof",
+            "HTTP 200 OK with content type text/plain: not an answer: hello you",
+        ),
+        ([head(200, "")], "eof", "HTTP 200 OK without content type: not an answer"),
+        ([head(200)], "eof", "HTTP 200 OK with content type application/json: not an answer"),
+        ([head(200, EVENTS)], "eof", "HTTP 200 OK: the event stream ended without an answer"),
+        (
+            [head(200, EVENTS)],
+            "reset",
+            "HTTP 200 OK: the connection was reset before an answer came",
+        ),
+        (
+            [head(200, ""), HALF],
+            "closed",
+            "HTTP 200 OK: the connection was closed before an",
+        ),
+        ([], "reset", "mcpmock: the connection was reset before a response came"),
+        ([], "closed", "mcpmock: the connection was closed before a response came"),
+        ([], "eof", "mcpmock: the connection ended before a response came"),
+    ],
+)
+def test_what_came_instead_of_an_answer(reply: list[Frame], how: str, why: str) -> None:
+    """The error of the request names it: status, Location, content type, how the connection
+    ended.
+    """
+    answering = ReplyFlattener(ASKED)
+    end = fact(ExchangeEnd(how))
+    errors = [*hear(answering, *reply, end), *(one.raw for one in answering.unanswered(how))]
+    [text] = [json.loads(raw)["error"]["message"] for raw in errors]
+    assert text.startswith(why + FOLLOWED if " to " in why or "without a Loc" in why else why)
+    assert answering.unanswered(how) == []

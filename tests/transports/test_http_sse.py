@@ -218,7 +218,7 @@ def test_the_end_of_the_stream_is_the_end() -> None:
     ("refused", "why"),
     [
         (answers(1, 404, "Not Found"), "HTTP 404 Not Found"),
-        (over(1), "mcpmock: the stream ended without an endpoint"),
+        (over(1), "HTTP 200 OK: the event stream ended without an endpoint"),
     ],
 )
 def test_no_stream(refused: list[Frame], why: str) -> None:

@@ -2,8 +2,9 @@
 
 Exchanges run side by side, each on a connection of its own for as long as it lasts: the pair of its
 client's connection, or one of a pool for exchanges that are made here. A request is never sent
-twice, whatever happens to it: a tool call is not idempotent, and only the client knows whether it
-may be repeated (RFC 9110, 9.2.2). Each exchange is read as far as it is received from here and no
+twice, unless the server says that it did nothing (a redirect, refused credentials): a tool call is
+not idempotent, and only the client knows whether it may be repeated (RFC 9110, 9.2.2). Each
+exchange is read as far as it is received from here and no
 further, so a slow reader slows down its own server only. `addresses` opens connections; the runner
 stands above, `http1` below.
 
@@ -36,6 +37,7 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.transport_facts import Headers
 from mcpmock.transports.body import BodyReader
 from mcpmock.transports.headers import Upstream, for_upstream, path_and_query
+from mcpmock.transports.locations import MAX_REDIRECTS, redirect_target
 
 from .addresses import ConnectionPool, reason_of
 from .connection import Connection
@@ -72,6 +74,11 @@ class _CredentialsRefused(Exception):
         self.head = head
 
 
+class _Redirected(Exception):
+    def __init__(self, target: str) -> None:
+        self.target = target
+
+
 class _ClientExchange:
     """One request and its answer: what is said goes into `out`, what is heard is `receive`d."""
 
@@ -82,12 +89,17 @@ class _ClientExchange:
         connections: ConnectionPool | PairedConnection,
         channel: HttpClientChannel,
         credentials: Credentials | None = None,
+        *,
+        follows: bool = False,
     ) -> None:
         self.number = number
         self._request = request
         self._credentials = credentials
+        self._redirects_left = MAX_REDIRECTS if follows else 0
+        self._moved_to: str | None = None
         self._sent: Headers = []
-        self._said: list[tuple[bytes, bool]] | None = None if credentials is None else []
+        self._said: list[tuple[bytes, bool]] | None = [] if follows or credentials else None
+        """The request so far, as long as it may have to be sent again."""
         self._said_bytes = 0
         self._renewing: trio.CancelScope | None = None
         self.out = WriteQueue(emptied=self._emptied, lossy=True)
@@ -108,7 +120,7 @@ class _ClientExchange:
         self._as_it_is = False
 
     def _reset(self) -> None:
-        """Go back to the beginning, with the credentials of now."""
+        """Go back to the beginning, with the credentials and the target of now."""
         request = self._request
         if self._credentials is not None:
             self._sent = self._credentials.fields()
@@ -183,6 +195,12 @@ class _ClientExchange:
             return (self._wire is None and await self._begin()) or await self._hear()
         except _CredentialsRefused as refused:
             return await self._renew(refused.head)
+        except _Redirected as redirected:
+            self._redirects_left -= 1
+            head, self._moved_to = self._request, redirected.target
+            self._request = HttpRequest(head.method, redirected.target, head.headers)
+            self._drop()
+            return await self._say_again()
         except trio.ClosedResourceError:
             if self._over:
                 raise trio.EndOfChannel from None
@@ -195,10 +213,7 @@ class _ClientExchange:
         assert self._credentials is not None
         if self._renewing is not None:
             return self._own_answer(head.status, head.reason, self._credentials.refused_anew())
-        self.out.drop()
-        if self._wire is not None:
-            self._connections.discard(self._wire)
-            self._wire = None
+        self._drop()
         why: str | None = "the request is too long to be sent again"
         with trio.CancelScope() as self._renewing:
             why = await self._credentials.renew(head, self._sent) or (
@@ -208,13 +223,29 @@ class _ClientExchange:
             raise trio.EndOfChannel
         if why is not None:
             return self._own_answer(head.status, head.reason, why)
-        said, self._said = self._said, None  # a second refusal is the answer
+        return await self._say_again()
+
+    def _drop(self) -> None:
+        """Drop the connection, and what is still to be written to it."""
+        self.out.drop()
+        if self._wire is not None:
+            self._connections.discard(self._wire)
+            self._wire = None
+
+    async def _say_again(self) -> list[Frame]:
+        """Send the request once more, on another connection. Gives what is heard then."""
         self.out = WriteQueue(emptied=self._emptied, lossy=True)
         self._moving, self._connecting = False, trio.CancelScope()
         self._reset()
-        for data, last in said or ():
+        for data, last in self._said or ():
             self._say(data, last=last)
         return await self.receive()
+
+    def _redirect(self, head: HttpResponse) -> str | None:
+        """Return where the request is sent instead; None if this answer is the client's affair."""
+        if not self._redirects_left or self._said is None or self._as_it_is:
+            return None
+        return redirect_target(head, self._channel.upstream, self._request.target)
 
     async def _begin(self) -> list[Frame]:
         """Connect. Gives an answer of our own where that fails."""
@@ -281,12 +312,15 @@ class _ClientExchange:
                 if self._renewing is None or part.status == 401:
                     raise _CredentialsRefused(part)
                 part = _without_challenge(part)
+            if (target := self._redirect(part)) is not None:
+                raise _Redirected(target)
+            self._said = None  # this is the answer
             if not self._reader.again:
                 self._close_behind()
             self._body = BodyReader.of_response(self.number, part, mcp=self.mcp)
             return [Frame(S2C, fact=part, exchange=self.number)]
         assert self._body is not None
-        return _relative(self._body.feed(part))
+        return _relative(self._body.feed(part), self._moved_to)
 
     def _close_behind(self) -> None:
         if self._pair is not None:
@@ -335,7 +369,8 @@ class HttpClientChannel(HttpEnd[_ClientExchange]):
     """A server at a URL. `own` are the authorities that clients know us by. `is_mcp` says of a
     request without a body whether it is one of MCP's; by default, if it goes to the URL's path.
     `client_of` gives the connection of the client that an exchange came from, if there is one. With
-    `credentials`, they are those of every request, and clients need none.
+    `credentials`, they are those of every request, and clients need none. `follows`: redirects to
+    the same server are followed, up to MAX_REDIRECTS for a request; clients get all others.
     """
 
     def __init__(
@@ -347,6 +382,7 @@ class HttpClientChannel(HttpEnd[_ClientExchange]):
         is_mcp: Callable[[HttpRequest], bool] | None = None,
         client_of: Callable[[int], Connection | None] = lambda _: None,
         credentials: Credentials | None = None,
+        follows: bool = False,
     ) -> None:
         super().__init__()
         path = upstream.target.partition("?")[0]
@@ -356,6 +392,7 @@ class HttpClientChannel(HttpEnd[_ClientExchange]):
         self._is_mcp = is_mcp or (lambda head: head.path == path)
         self._client_of = client_of
         self._credentials = credentials
+        self._follows = follows
         self._pool = ConnectionPool(connect)
         self._nursery: trio.Nursery | None = None
         self._work: list[Callable[[], Awaitable[None]]] = []
@@ -413,7 +450,9 @@ class HttpClientChannel(HttpEnd[_ClientExchange]):
         mapped = for_upstream(request, self.upstream, self._own)
         client = self._client_of(number)
         connections = self._pool if client is None else client.paired(self._connect)
-        exchange = _ClientExchange(number, mapped, connections, self, self._credentials)
+        exchange = _ClientExchange(
+            number, mapped, connections, self, self._credentials, follows=self._follows
+        )
         exchange.mcp = self._is_mcp(request)
         self._exchanges[number] = exchange
         if not request.has_body:
@@ -468,16 +507,17 @@ def _without_challenge(head: HttpResponse) -> HttpResponse:
     return HttpResponse(head.status, head.reason, kept)
 
 
-def _relative(frames: list[Frame]) -> list[Frame]:
-    """Return an `endpoint` event (HTTP+SSE) that names a host leads clients past us: only path and
-    query are kept of it.
+def _relative(frames: list[Frame], moved_to: str | None) -> list[Frame]:
+    """Return the frames; an `endpoint` event (HTTP+SSE) that names a host leads clients past us:
+    only path and query are kept of it. A relative path is meant from where a redirect led to.
     """
     for place, frame in enumerate(frames[1:], 1):
         before = frames[place - 1].fact
         if frame.fact is None and type(before) is SseMeta and before.event == "endpoint":
             uri = frame.raw.decode("utf-8", "surrogateescape")
             # SDK clients refuse an endpoint of another origin than the stream's, which is ours.
-            if "//" in uri.partition("?")[0]:
-                raw = path_and_query(uri).encode("utf-8", "surrogateescape")
+            path = uri.partition("?")[0]
+            if "//" in path or (moved_to is not None and not path.startswith("/")):
+                raw = path_and_query(uri, moved_to or "/").encode("utf-8", "surrogateescape")
                 frames[place] = msgspec.structs.replace(frame, raw=raw, wire=None)
     return frames

@@ -24,7 +24,7 @@ from mcpmock.channels.fd import DescriptorQueue
 from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.errors import McpMockError
 from mcpmock.protocol.messages import Frame, Stderr
-from mcpmock.protocol.transport_facts import NO_SESSION
+from mcpmock.protocol.transport_facts import NO_SESSION, HttpResponse
 from mcpmock.transports.access_policy import AccessPolicy, HttpRefusal
 from mcpmock.transports.session_router import SessionRouter, TransportKind
 
@@ -85,6 +85,8 @@ class HttpServerChannel(HttpEnd[ServerExchange]):
             batches.setdefault(frame.exchange, []).append(frame)
         for number, batch in batches.items():
             if exchange := self._of(number):
+                if type(batch[0].fact) is HttpResponse:
+                    self._router.learn_redirect(exchange.request, batch[0].fact)
                 if exchange.request.method == "DELETE":
                     self._ended |= self._router.ends_session(exchange.request, batch)
                 exchange.send(batch)

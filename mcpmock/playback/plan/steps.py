@@ -26,6 +26,7 @@ from mcpmock.protocol.transport_facts import (
     HttpRequest,
     HttpResponse,
 )
+from mcpmock.transports.headers import path_and_query
 
 _OK = 200
 _StreamExchange = int
@@ -277,7 +278,10 @@ def _flatten_exchanges(
         for event in events
         if event.d == "c2s" and event.payload is not None
     }
+    repeated = _repeated_exchanges(events)
     for event in events:
+        if event.x in repeated:
+            continue
         frame = event.frame
         if frame is None or event.x is None:
             yield from [] if event.d is not None else [event]
@@ -290,6 +294,30 @@ def _flatten_exchanges(
             flattener = answers.setdefault(event.x, ReplyFlattener(None))
             for message in flattener.feed(frame):
                 yield _bare_event(event, frame, message.raw)
+
+
+def _repeated_exchanges(events: Sequence[Event]) -> set[int]:
+    """Return the exchanges that were answered with a redirect which the client followed. RFC 9110,
+    15.4.8: the same request is sent again, so it is one request.
+    """
+    bodies = {e.x: e.payload for e in events if e.d == "c2s" and e.payload is not None}
+    repeated: set[int] = set()
+    heads: dict[int, HttpRequest] = {}
+    awaited: dict[tuple[str, str, bytes | None], list[int]] = {}
+    """Redirected exchanges by method, path and body of the request that follows."""
+    for event in events:
+        if event.http is UNSET or event.x is None or (frame := event.frame) is None:
+            continue
+        if isinstance(frame.fact, HttpRequest):
+            head = heads[event.x] = frame.fact
+            if waiting := awaited.get((head.method, head.path, bodies.get(event.x))):
+                repeated.add(waiting.pop(0))
+        elif isinstance(frame.fact, HttpResponse) and frame.fact.repeats_request:
+            asked, location = heads.get(event.x), frame.fact.header("location")
+            if asked is not None and location:
+                path = path_and_query(location, asked.target).partition("?")[0]
+                awaited.setdefault((asked.method, path, bodies.get(event.x)), []).append(event.x)
+    return repeated
 
 
 def _opens_stream(frame: Frame) -> bool:

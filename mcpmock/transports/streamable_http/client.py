@@ -287,7 +287,7 @@ class StreamableHttpClient(ExchangeClient):
                 pass
         messages = exchange.reply.feed(frame)
         if isinstance(frame.fact, ExchangeEnd):
-            messages += exchange.reply.fail("mcpmock: the response ended without an answer")
+            messages += exchange.reply.unanswered(frame.fact.how)
         if exchange.initializes:
             self._note_revision(messages)
         if exchange.modern:

@@ -241,6 +241,7 @@ async def back(
     connect: Callable[[], Awaitable[trio.abc.Stream]] | None = None,
     upstream: Upstream = UPSTREAM,
     credentials: Credentials | None = None,
+    follows: bool = False,
 ) -> AsyncIterator[Back]:
     """A channel to servers that the test plays."""
     with trio.fail_after(3600):
@@ -250,7 +251,9 @@ async def back(
                 return await (connect or made.connect)()
 
             own = ["127.0.0.1:8080"]
-            channel = HttpClientChannel(connected, upstream, own=own, credentials=credentials)
+            channel = HttpClientChannel(
+                connected, upstream, own=own, credentials=credentials, follows=follows
+            )
             made = Back(channel, nursery)
             nursery.start_soon(channel.run)
             yield made

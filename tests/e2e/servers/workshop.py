@@ -7,9 +7,11 @@ of the server, its own notifications, errors, streams that break off.  workshop_
 workshop_py2.py and workshop_ts2.mjs offer the same tools under the same names; the scenario
 `workshop` of clients/scenarios.json uses them all.
 
-    workshop_X.py stdio | streamable-http | sse
+    workshop_X.py stdio | streamable-http | sse [moved]
 
 Over HTTP it listens on a port of its own choice and says where on the first line of its stderr.
+`moved` (workshop_py1 and _py2): the path has a slash more than the URL, which is redirected there;
+each request is a line on stderr.
 """
 
 from __future__ import annotations
@@ -73,8 +75,20 @@ class Events:
         return stream_id
 
 
-def serve(app: Any, transport: str) -> None:
+def counted(app: Any) -> Any:
+    """Write a line for each request."""
+
+    async def counting(scope: Any, receive: Any, send: Any) -> None:
+        if scope["type"] == "http":
+            print(f"asked: {scope['method']} {scope['path']}", file=sys.stderr, flush=True)
+        await app(scope, receive, send)
+
+    return counting
+
+
+def serve(app: Any, transport: str, *, moved: bool = False) -> None:
     """Serve an ASGI application on a free port until SIGTERM."""
+    app = counted(app) if moved else app
     # The protocol must be named: only then does asyncio turn Nagle's algorithm off.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     listener.bind(("127.0.0.1", 0))

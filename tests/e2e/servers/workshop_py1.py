@@ -141,15 +141,17 @@ def greet(name: str) -> str:
     return f"Say hello to {name}."
 
 
-def main(transport: str) -> None:
+def main(transport: str, *, moved: bool = False) -> None:
     """Serve over the named transport."""
+    if moved:
+        server.settings.sse_path, server.settings.streamable_http_path = "/sse/", "/mcp/"
     if transport == "stdio":
         server.run("stdio")
     elif transport == "sse":
-        serve(server.sse_app(), transport)
+        serve(server.sse_app(), transport, moved=moved)
     else:
-        serve(server.streamable_http_app(), transport)
+        serve(server.streamable_http_app(), transport, moved=moved)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], moved=sys.argv[2:] == ["moved"])

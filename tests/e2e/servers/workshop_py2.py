@@ -21,6 +21,8 @@ from mcp_types import (
     TextContent,
 )
 from pydantic import BaseModel
+from starlette.applications import Starlette
+from starlette.routing import Mount
 from workshop import RETRY, TOPIC, Events, gates, serve
 
 server = MCPServer("workshop", version="1.0.0", instructions="Try every tool once.")
@@ -167,17 +169,27 @@ def greet(name: str) -> str:
     return f"Say hello to {name}."
 
 
-def main(transport: str) -> None:
+def main(transport: str, *, moved: bool = False) -> None:
     """Serve over the named transport."""
     warnings.simplefilter("ignore", MCPDeprecationWarning)  # of what 2026-07-28 dropped
     if transport == "stdio":
         server.run("stdio")
     elif transport == "sse":
-        serve(server.sse_app(), transport)
+        app = server.sse_app(sse_path="/sse/" if moved else "/sse")
+        serve(app, transport, moved=moved)
     else:
-        store = Store(EventMessage)
-        serve(server.streamable_http_app(event_store=store, retry_interval=RETRY), transport)
+        path = "/" if moved else "/mcp"
+        app = server.streamable_http_app(
+            streamable_http_path=path, event_store=Store(EventMessage), retry_interval=RETRY
+        )
+        serve(mounted(app) if moved else app, transport, moved=moved)
+
+
+def mounted(app: Starlette) -> Starlette:
+    """Return an application that has this one at /mcp."""
+    mount = Mount("/mcp", app=app)
+    return Starlette(routes=[mount], lifespan=lambda _: app.router.lifespan_context(app))
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    main(sys.argv[1], moved=sys.argv[2:] == ["moved"])

@@ -186,10 +186,12 @@ def test_a_server_that_says_nothing() -> None:
     """A request whose exchange ends without an answer gets an error."""
     wire = session()
     ask(wire, LIST, request(2, "b"), request(3, "c"))
-    why = "mcpmock: the response ended without an answer"
 
+    why = "HTTP 202 Accepted: not an answer"
     assert [(1, why)] == errors(wire.server(answers(4, 202, "Accepted")))
+    why = "mcpmock: the connection was reset before a response came"
     assert [(2, why)] == errors(wire.server(over(5, "reset")))
+    why = "HTTP 200 OK: the connection was reset before an answer came"
     assert [(3, why)] == errors(wire.server(stream(6), event(6, LOG), over(6, "reset"))[1:])
 
 
@@ -314,7 +316,8 @@ def test_a_broken_modern_answer_is_lost() -> None:
     told = wire.server(stream(1), event(1, LOG, "e1"), over(1, "reset"))
 
     assert (None, LOG) == told[0]
-    assert [(1, "mcpmock: the response ended without an answer")] == errors(told[1:])
+    why = "HTTP 200 OK: the connection was reset before an answer came"
+    assert [(1, why)] == errors(told[1:])
 
 
 def test_input_end_deletes_the_session() -> None:
