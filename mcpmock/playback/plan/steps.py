@@ -26,7 +26,6 @@ from mcpmock.protocol.transport_facts import (
     HttpRequest,
     HttpResponse,
 )
-from mcpmock.transports.headers import path_and_query
 
 _OK = 200
 _StreamExchange = int
@@ -300,6 +299,8 @@ def _repeated_exchanges(events: Sequence[Event]) -> set[int]:
     """Return the exchanges that were answered with a redirect which the client followed. RFC 9110,
     15.4.8: the same request is sent again, so it is one request.
     """
+    from mcpmock.transports.headers import path_and_query  # recordings over pipes need it not
+
     bodies = {e.x: e.payload for e in events if e.d == "c2s" and e.payload is not None}
     repeated: set[int] = set()
     heads: dict[int, HttpRequest] = {}
