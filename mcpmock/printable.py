@@ -25,6 +25,20 @@ _HOSTILE = re.compile(f"{_UNPRINTABLE}|{_HASH_COMMAND}")
 # (`ActionCommand.TryParseV2` trims it).
 _LINE_COMMAND = re.compile(r"^(\s*):(?=:.*::)")
 
+# Letters of other scripts that fonts draw like those of ours, after Unicode's `confusables.txt`;
+# quotation marks, and signs that are drawn like punctuation.
+_LOOK_ALIKES = str.maketrans(
+    "\u0430\u0435\u043e\u03bf\u0440\u0441\u0443\u03b3\u0445\u0456\u0458\u0455\u0501\u04bb\u051b"
+    "\u051d\u04cf\u03bd\u0410\u0391\u0412\u0392\u0415\u0395\u0405\u0406\u0399\u0408\u041a\u039a"
+    "\u041c\u039c\u041d\u0397\u041e\u039f\u0420\u03a1\u0421\u0422\u03a4\u0423\u03a5\u0425\u03a7"
+    "\u0396\u039d\u2018\u2019\u201a\u201b\u02bc\u2032\u00b4\u201c\u201d\u201e\u2033\u2212\u2215"
+    "\u2044\u2236\u0589\u01c3",
+    "aeoopcyyxijsdhqwlvAABBEESIIJKKMMHHOOPPCTTYYXXZN'''''''\"\"\"\"-//::!",
+)
+_COMMON_LEAD_CHARS = 24
+"""How much of the common beginning of two long texts an excerpt has."""
+_DOTS = "..."
+
 
 def printable(text: str) -> str:
     """`text` on one line; what a terminal or a CI system would act on is escaped as JSON does."""
@@ -37,6 +51,67 @@ def printable(text: str) -> str:
 def printable_lines(text: str) -> str:
     """Make each line printable."""
     return "\n".join(printable(line) for line in text.split("\n"))
+
+
+def excerpts(one: str, other: str, most: int) -> tuple[str, str]:
+    """Return two texts that differ in at most so many characters each, from shortly before their
+    first difference. Where they would look alike, the characters that differ are escaped.
+    """
+    if max(len(one), len(other)) > most:
+        skipped = _common_length(one, other) - min(_COMMON_LEAD_CHARS, most // 3)
+        if skipped > len(_DOTS):
+            one, other = _DOTS + one[skipped:], _DOTS + other[skipped:]
+        one, other = (excerpt(text, most) for text in (one, other))
+    if one == other or (one.isascii() and other.isascii()) or _look(one) != _look(other):
+        return one, other
+    start, end = _common_length(one, other), _common_length(one[::-1], other[::-1])
+    end = min(end, len(one) - start, len(other) - start)
+    found = (_escape_part(text, start, len(text) - end) for text in (one, other))
+    return next(found), next(found)
+
+
+def excerpt(text: str, most: int) -> str:
+    """Return the beginning of a text, at most so many characters."""
+    return text if len(text) <= most else text[: most - len(_DOTS)] + _DOTS
+
+
+def _common_length(one: str, other: str) -> int:
+    """Return the length of the common beginning of two texts, by bisection: they may be long."""
+    same, most = 0, min(len(one), len(other))
+    while same < most:
+        middle = (same + most + 1) // 2
+        if one[same:middle] == other[same:middle]:
+            same = middle
+        else:
+            most = middle - 1
+    return same
+
+
+def _look(text: str) -> str:
+    """Return what texts that look alike have in common."""
+    import unicodedata  # few texts need it
+
+    plain = unicodedata.normalize("NFKC", text).translate(_LOOK_ALIKES)
+    kinds = {"Zs": " ", "Pd": "-"}
+    return "".join(kinds.get(unicodedata.category(char), char) for char in plain)
+
+
+def _escape_part(text: str, start: int, end: int) -> str:
+    """Escape what is not ASCII in a part of a text, and a mark that is drawn over its end."""
+    inside = "".join(
+        char if char.isascii() else "".join(f"\\u{unit:04x}" for unit in _units(char))
+        for char in text[start:end]
+    )
+    return text[:start] + inside + text[end:]
+
+
+def _units(char: str) -> list[int]:
+    """Return a character in UTF-16, as JSON spells it."""
+    code = ord(char)
+    if code < 0x10000:
+        return [code]
+    code -= 0x10000
+    return [0xD800 + (code >> 10), 0xDC00 + (code & 0x3FF)]
 
 
 def many(count: int, noun: str) -> str:
@@ -78,8 +153,4 @@ def _quote_character(character: str) -> str:
 
 
 def _escape_character(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if code < 0x10000:
-        return f"\\u{code:04x}"
-    code -= 0x10000  # as JSON spells it, so that JSON stays JSON
-    return f"\\u{0xD800 + (code >> 10):04x}\\u{0xDC00 + (code & 0x3FF):04x}"
+    return "".join(f"\\u{unit:04x}" for unit in _units(found[0]))

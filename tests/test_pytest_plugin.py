@@ -72,9 +72,9 @@ def test_it(mcpmock_server):
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            "mcpmock: 1 requests match nothing recorded in cassettes/weather.jsonl: tools/call",
+            'mcpmock: nothing recorded answers tools/call; nearest: event 6, $.name "get_weather"*',
             "*- mcpmock -*",
-            "nothing recorded in cassettes/weather.jsonl answers this tools/call",
+            "nothing recorded in cassettes/weather.jsonl answers tools/call",
             '  event 6: different; $.name: recorded "get_weather", asked absent; *"Oslo"*',
             "last messages:",
             '  -> {"jsonrpc":"2.0","id":1,"method":"tools/call"}',

@@ -255,7 +255,7 @@ class _Reporter:
             return
         self.missed += 1
         if self._console.json:
-            self._print("miss", "", method=event.method, near=near_misses(event))
+            self._print("miss", event.sentence, method=event.method, near=near_misses(event))
         else:
             from mcpmock.view.miss_report import miss_lines
 
@@ -267,10 +267,16 @@ class _Reporter:
         nearest = event.kind == "nearest"
         if self._console.json:
             members = {"events": event.events, "taken": event.taken}
-            more = {"event": event.taken, "rules": event.rules} if nearest else members
+            rules = [rule for _, rule in event.rules]
+            more = {"event": event.taken, "rules": rules} if nearest else members
             said = {"type": event.kind, "method": event.method, "name": event.name, **more}
             emit({**said, "text": event.text}, err=True)
-        elif nearest or not self._console.quiet:
+        elif nearest:
+            from mcpmock.playback.miss import spell_options
+
+            allow = spell_options(event.rules)
+            say(f"{event.line}; allow with {allow}" if allow else event.line)
+        elif not self._console.quiet:
             say(event.line)
 
     def report_leftovers(self) -> None:

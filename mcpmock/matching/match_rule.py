@@ -181,16 +181,15 @@ def rule_for(
     method: str, name: str, place: Place, recorded: Any = UNSET, live: Any = UNSET
 ) -> tuple[str, str]:
     """Return the rule that allows a difference at a place of a message, and its option: `("like",
-    "tools/call search $.params.arguments.id=uuid")`. Its strings have double quotes, so that it
-    fits between the single quotes of a shell.
+    "tools/call search $.params.arguments.id=uuid")`. Without a method it is for all. Its strings
+    have double quotes, so that it fits between the single quotes of a shell.
     """
     steps = [*takewhile(lambda step: isinstance(step, int) or is_selectable(step), place)]
     kind = kind_of_both(recorded, live) if len(steps) == len(place) else None
     # The short form, where it means the same.
     inner = steps[1:] if steps[:1] == ["params"] and _is_short(steps[1:]) else steps
     path = "$" + "".join(spell_step(step, '"') for step in inner)
-    scope = [method, name] if name else [method]
-    text = " ".join([*map(as_glob, scope), path])
+    text = " ".join([*map(as_glob, filter(None, (method, name))), path])
     return ("ignore", text) if kind is None else ("like", f"{text}={kind}")
 
 

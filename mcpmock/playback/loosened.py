@@ -8,7 +8,7 @@ equality under rules is not transitive. Used by `matcher` and by `semantic_diff.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from typing import Any
 
@@ -21,12 +21,20 @@ from mcpmock.protocol.methods import NAMES
 
 from .header_profile import Fingerprint, is_mirror
 from .request_key import MatchSubject, canonical
-from .variables import Bindings, Leaves, compare, unify
+from .variables import Bindings, Leaves, Mismatch, compare, unify
 
 FIXED_NAMES = ("tools/call", "prompts/get")
 """The methods whose name counts whatever a rule selects."""
 _MAX_ITEMS_PAIRED = 200
 """Longer lists in any order have to be equal item by item."""
+
+
+MayBind = Callable[[Iterable[tuple[str, str]]], bool]
+"""Says whether placeholders may stand for these live values."""
+
+
+def _may_always(_bindings: Iterable[tuple[str, str]]) -> bool:
+    return True
 
 
 ClientMeta = tuple[dict[Place, Any], dict[Place, Any]]
@@ -109,17 +117,54 @@ def named(method: str, params: Any) -> str:
 
 
 def allowed_differences(
-    recorded: Loosened, live: Loosened, bindings: Bindings
+    recorded: Loosened, live: Loosened, bindings: Bindings, may_bind: MayBind = _may_always
 ) -> list[AllowedDifference] | None:
     """Return where two messages of one key differ, each place with the rule that allows it; None if
     no rule allows one of them.
     """
-    pair = _Pair(recorded.selected, live.selected, bindings)
+    found: list[AllowedDifference] = []
+    for one in _differences(recorded, live, bindings, may_bind):
+        if isinstance(one, Mismatch):
+            return None
+        found.append(one)
+    return found
+
+
+def all_differences(
+    rules: MatchRules,
+    recorded: MatchSubject,
+    live: MatchSubject,
+    level: int,
+    bindings: Bindings,
+    may_bind: MayBind = _may_always,
+) -> tuple[list[Mismatch], list[AllowedDifference]]:
+    """Return where the params of two requests differ at a match level: the innermost places at
+    which no rule allows it, and those at which one does.
+    """
+    one, other = (
+        loosen(rules, asked.method, asked.at(level), whole=True) for asked in (recorded, live)
+    )
+    denied: list[Mismatch] = []
+    allowed: list[AllowedDifference] = []
+    for found in _differences(one, other, bindings, may_bind):
+        if isinstance(found, Mismatch):
+            # As `compare` has it, in the params; of a batch in the list of methods and params.
+            first, rest = found.place[:1], found.place[1:]
+            place = (*first, 1, *rest[1:]) if live.method == "batch" else rest
+            path = "$" + "".join(map(spell_step, place))
+            denied.append(attrs.evolve(found, path=path, place=place))
+        else:
+            allowed.append(found)
+    return denied, allowed
+
+
+def _differences(
+    recorded: Loosened, live: Loosened, bindings: Bindings, may_bind: MayBind
+) -> Iterator[AllowedDifference | Mismatch]:
+    pair = _Pair(recorded.selected, live.selected, bindings, may_bind)
     for place in dict.fromkeys((*recorded.values, *live.values)):
         values = recorded.values.get(place, UNSET), live.values.get(place, UNSET)
-        if not pair.is_allowed(place, place, *values):
-            return None
-    return pair.found
+        yield from pair.differences(place, place, *values)
 
 
 def bind_rest(
@@ -142,10 +187,12 @@ def bind_rest(
     return unify(one, other, bindings)
 
 
-def mirrors(allowed: Iterable[AllowedDifference], one: Fingerprint, other: Fingerprint) -> set[str]:
+def mirrors(
+    differing: Iterable[AllowedDifference | Mismatch], one: Fingerprint, other: Fingerprint
+) -> set[str]:
     """Return the header fields of two requests that repeat values which may differ."""
     differences = (
-        found for place in allowed for found in compare(place.recorded, place.live, place.path)
+        found for place in differing for found in compare(place.recorded, place.live, place.path)
     )
     pairs = {(_text(found.recorded), _text(found.live)) for found in differences}
     names = filter(is_mirror, {**one, **other})
@@ -166,37 +213,58 @@ class _Pair:
     recorded: Selected
     live: Selected
     bindings: Bindings
-    found: list[AllowedDifference] = attrs.field(factory=list)
+    """Of placeholders, as far as the documents were compared."""
+    may_bind: MayBind
 
-    def is_allowed(self, at: Place, live_at: Place, recorded: Any, live: Any) -> bool:
-        """Return whether two values are equal under the rules; notes where they differ."""
-        if recorded is UNSET or live is UNSET:
-            equal = recorded is live
-        else:
-            equal = unify(recorded, live, self.bindings) is not None
-        if equal:
-            return True
+    def differences(
+        self, at: Place, live_at: Place, recorded: Any, live: Any
+    ) -> Iterator[AllowedDifference | Mismatch]:
+        """Yield where two values differ: the outermost places at which a rule allows it, and the
+        innermost at which none does.
+        """
+        if self._is_equal(recorded, live):
+            return
         for rule in {
             **dict.fromkeys(self.recorded.get(at, ())),
             **dict.fromkeys(self.live.get(live_at, ())),
         }:
             in_any_order = rule.is_unordered and self._is_permuted(at, live_at, recorded, live)
             if in_any_order or rule.allows(recorded, live):
-                self.found.append(AllowedDifference(at, recorded, live, rule))
-                return True
+                yield AllowedDifference(at, recorded, live, rule)
+                return
+        inner = (
+            one
+            for step, *values in _steps(recorded, live)
+            for one in self.differences((*at, step), (*live_at, step), *values)
+        )
         if isinstance(recorded, dict) and isinstance(live, dict):
-            return all(
-                self.is_allowed(
-                    (*at, name), (*live_at, name), recorded.get(name, UNSET), live.get(name, UNSET)
-                )
-                for name in {**recorded, **live}
-            )
-        if isinstance(recorded, list) and isinstance(live, list):
-            return all(
-                self.is_allowed((*at, n), (*live_at, n), *items)
-                for n, items in enumerate(zip_longest(recorded, live, fillvalue=UNSET))
-            )
-        return False
+            yield from inner
+        elif isinstance(recorded, list) and isinstance(live, list):
+            # Where the lengths differ, what was put in or left out moves all that is behind it.
+            found = [*inner] if len(recorded) != len(live) else inner
+            if isinstance(found, list) and any(isinstance(one, Mismatch) for one in found):
+                found = [Mismatch("", recorded, live, at)]
+            yield from found
+        else:
+            yield Mismatch("", recorded, live, at)
+
+    def _is_equal(self, recorded: Any, live: Any) -> bool:
+        """Return whether two values are equal with what is known of their placeholders."""
+        if recorded is UNSET or live is UNSET:
+            return recorded is live
+        found = unify(recorded, live, self.bindings)
+        if found is None:
+            return False
+        if not self.may_bind(found.items() - self.bindings.items()):
+            return False
+        self.bindings = found
+        return True
+
+    def _is_allowed(self, at: Place, live_at: Place, recorded: Any, live: Any) -> bool:
+        """Return whether two values are equal under the rules."""
+        alone = _Pair(self.recorded, self.live, self.bindings, self.may_bind)
+        found = alone.differences(at, live_at, recorded, live)
+        return not any(isinstance(one, Mismatch) for one in found)
 
     def _is_permuted(self, at: Place, live_at: Place, recorded: Any, live: Any) -> bool:
         """Return whether two lists have the same members, each as often, under the rules on
@@ -210,17 +278,26 @@ class _Pair:
             return True
         if len(recorded) > _MAX_ITEMS_PAIRED:
             return False
-        inner = _Pair(self.recorded, self.live, self.bindings)  # what it finds is not reported
         fits = [
             [
                 j
                 for j, other in enumerate(live)
-                if inner.is_allowed((*at, i), (*live_at, j), one, other)
+                if self._is_allowed((*at, i), (*live_at, j), one, other)
             ]
             for i, one in enumerate(recorded)
         ]
         taken: dict[int, int] = {}
         return all(_find_partner(i, fits, taken, set()) for i in range(len(fits)))
+
+
+def _steps(recorded: Any, live: Any) -> Iterator[tuple[str | int, Any, Any]]:
+    """Yield the names or numbers in two objects or lists, with what is there."""
+    if isinstance(recorded, dict) and isinstance(live, dict):
+        for name in {**recorded, **live}:
+            yield name, recorded.get(name, UNSET), live.get(name, UNSET)
+    elif isinstance(recorded, list) and isinstance(live, list):
+        for n, (one, other) in enumerate(zip_longest(recorded, live, fillvalue=UNSET)):
+            yield n, one, other
 
 
 def _find_partner(i: int, fits: list[list[int]], taken: dict[int, int], tried: set[int]) -> bool:
@@ -267,6 +344,7 @@ class LooseIndex:
 
     rules: MatchRules
     level: int
+    may_bind: MayBind = _may_always
     _rows: dict[Hashable, list[int]] = attrs.field(factory=dict)
     """By labels and rest; those that hold placeholders by labels."""
     _requests: dict[int, Loosened] = attrs.field(factory=dict)
@@ -317,7 +395,7 @@ class LooseIndex:
         is_whole = () in recorded.values
         one = live.whole if is_whole else live.keyed
         try:
-            found = allowed_differences(recorded, one, bindings)
+            found = allowed_differences(recorded, one, bindings, self.may_bind)
             if found and is_whole:
                 bound = bind_rest(recorded.values[()], one.values[()], found, bindings)
             else:

@@ -10,14 +10,16 @@ the server's requests are matched by id, in `candidates`, which uses matchers.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
-from heapq import merge
+from heapq import merge, nsmallest
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
+from msgspec import UNSET
 
 from mcpmock.playback.plan.plan import ClientEvent, ReplayPlan
 from mcpmock.protocol.messages import (
@@ -28,8 +30,10 @@ from mcpmock.protocol.messages import (
     Request,
     Response,
     StreamEnd,
+    decode,
+    encode,
 )
-from mcpmock.redaction.placeholders import holds_placeholder
+from mcpmock.redaction.placeholders import fill, holds_placeholder
 
 from .header_profile import (
     FIRST_HEADER_LEVEL,
@@ -43,13 +47,25 @@ from .header_profile import (
     session_parameter,
 )
 from .header_verdicts import MIN_ERROR_STATUS, HeaderVerdicts, contradict
-from .miss import USED_UP, NearMiss, propose_rules
+from .miss import (
+    DIFFERENT,
+    IN_ANY_TURN,
+    MAX_NEAR,
+    OUT_OF_ORDER,
+    REPEAT,
+    USED_UP,
+    NearMiss,
+    ProposedOption,
+    first_near,
+    propose_rules,
+)
 from .request_assembly import ClientMessage
 from .request_key import (
     MATCH_LEVELS,
     META_LEVEL,
     Key,
     MatchSubject,
+    as_written,
     handshake_distance,
     match_subject,
 )
@@ -88,6 +104,24 @@ _HEADLESS_LEVELS = [
 ]
 
 
+@attrs.frozen
+class MeasuredRequest:
+    """A recorded request, and how far it is from a live one of the same method."""
+
+    event: ClientEvent
+    subject: MatchSubject
+    distance: tuple[int, int]
+    """As `Leaves.distance` has it."""
+    same_name: bool
+    """Whether it is of the same tool, prompt or resource."""
+    is_used: bool
+
+    @property
+    def place(self) -> tuple[tuple[int, int], bool, int]:
+        """Where it stands among all: the nearest first, of these the unused, then as recorded."""
+        return self.distance, self.is_used, self.event.index
+
+
 @attrs.define(slots=False)
 class RequestIndex:
     """Looks up client events. `stateless`: the exchanges of the plan belong to no session. `rules`
@@ -103,6 +137,10 @@ class RequestIndex:
     _tables: dict[tuple[int, bool], dict[Key, list[int]]] = attrs.field(factory=dict)
     _loose: dict[int, LooseIndex] = attrs.field(factory=dict)
     _metas: dict[int, Leaves] = attrs.field(factory=dict)
+
+    def may_bind(self, bindings: Iterable[tuple[str, str]]) -> bool:
+        """Return whether placeholders may stand for these live values."""
+        return not self.variables or self.variables.allow(bindings)
 
     def subject(self, event: ClientEvent) -> MatchSubject | None:
         """Return what a client event asks; None for what is matched by its bytes."""
@@ -175,7 +213,7 @@ class RequestIndex:
         assert self.rules is not None
         index = self._loose.get(level)
         if index is None:
-            index = self._loose[level] = LooseIndex(self.rules, level)
+            index = self._loose[level] = LooseIndex(self.rules, level, self.may_bind)
             for event in self.plan.client_events.values():
                 holds = self._has_placeholder(event)
                 index.add(event.index, self.subject(event), holds_placeholder=holds)
@@ -259,7 +297,8 @@ class Matcher:
                 for event, bindings in events
             ]
             if one == META_LEVEL and len(matches) <= _MAX_COMPARED:
-                matches = [self._with_distance(match, subject) for match in matches]
+                own = _meta_leaves(subject)
+                matches = [self._with_distance(match, own) for match in matches]
             if matches:
                 nearest = min((match.handshake_distance, match.distance) for match in matches)
                 return [
@@ -362,42 +401,128 @@ class Matcher:
             return level
         return None
 
-    def near(self, live: MatchSubject, count: int = 3) -> list[NearMiss]:
-        """Return the recorded requests that come nearest to one that matches none."""
-        found = []
-        asked = Leaves.of(((), live.params))
-        for event, recorded, differences in self._of_method(live):
-            rules = propose_rules(live.method, recorded.params, differences)
-            in_params = len(differences)
-            if recorded.http is not None and live.http is not None:
-                heads = _header_differences(recorded.http, live.http)
-                differences, rules = [*differences, *heads], () if heads else rules
-            why = "different" if differences else USED_UP
-            if not differences and event.index not in self.happened:
-                why = "out of order"
-            n = self.plan.episode.events[event.index].n
-            places, words = Leaves.of(((), recorded.params)).distance(asked, self.bindings)
-            distance = places + len(differences) - in_params, words
-            found.append(NearMiss(n, why, tuple(differences), rules, distance))
-        return sorted(found, key=lambda near: (near.distance, near.n))[:count]
+    def near(
+        self, live: MatchSubject, count: int = MAX_NEAR, *, may_repeat: bool = False
+    ) -> list[NearMiss]:
+        """Return the recorded requests that come nearest to one that matches none, the nearest
+        first; those of another tool, prompt or resource only where there is none of the same.
+        `may_repeat`: a used one answers once more.
+        """
+        if not (found := self._measured(live)):
+            return []
+        found = [one for one in found if one.same_name] or found
+        found = nsmallest(_MAX_COMPARED, found, key=lambda one: one.place)
+        misses = [self.near_miss(one, live, may_repeat=may_repeat) for one in found]
+        return first_near(misses, count)
+
+    def near_miss(
+        self, measured: MeasuredRequest, live: MatchSubject, *, may_repeat: bool = False
+    ) -> NearMiss:
+        """Return why a recorded request does not answer a live one, and what would let it."""
+        event, recorded = measured.event, measured.subject
+        denied, allowed = self._differences(recorded, live)
+        heads = self._head_differences(event, recorded, live, [*allowed, *denied])
+        is_used = event.index in self.happened
+        rules = propose_rules(live.method, recorded.params, denied)
+        options: tuple[ProposedOption, ...] = ()
+        if heads or bool(denied) is not bool(rules):
+            rules = ()
+        elif not self._allowed(event.index, request=True):
+            # In strict order no rule lets a request answer out of its turn.
+            if not denied and not is_used and self.strict:
+                options = (IN_ANY_TURN,)
+            elif not denied and not allowed and is_used and not may_repeat:
+                options = (REPEAT,)
+            rules = ()
+        elif is_used and not may_repeat:
+            options = (REPEAT,)
+        equal = USED_UP if is_used else OUT_OF_ORDER
+        written = [self._as_recorded(one, event) for one in denied]
+        places, words = measured.distance
+        is_other = bool(denied or heads)
+        return NearMiss(
+            self.plan.episode.events[event.index].n,
+            DIFFERENT if is_other else equal,
+            (*written, *heads),
+            rules,
+            options,
+            # Of those equally near the unused first: they take fewer options.
+            (
+                (len(denied) if self.index.rules else places) + len(heads),
+                words,
+                is_used and is_other,
+            ),
+            measured.same_name,
+        )
+
+    def _differences(
+        self, recorded: MatchSubject, live: MatchSubject
+    ) -> tuple[list[Mismatch], list[AllowedDifference]]:
+        """Return where the params of two requests differ, at the loosest level: where no rule
+        allows it, and where one does.
+        """
+        from mcpmock.matching.match_rule import MatchRules  # only a miss needs it
+
+        from .loosened import all_differences
+
+        level, rules = self.levels - 1, self.index.rules or MatchRules()
+        given = recorded, live, level, self.bindings, self.index.may_bind
+        if live.handshake is None and not isinstance(live.params, bytes):
+            with suppress(RecursionError):
+                return all_differences(rules, *given)
+        return compare(recorded.at(level), live.at(level), bindings=self.bindings), []
+
+    def _head_differences(
+        self,
+        event: ClientEvent,
+        recorded: MatchSubject,
+        live: MatchSubject,
+        differing: Sequence[AllowedDifference | Mismatch],
+    ) -> list[Mismatch]:
+        """Return the header fields that keep a recorded request from answering, but for those that
+        repeat a value of the body that differs.
+        """
+        if recorded.http is None or live.http is None:
+            return []
+        from .loosened import mirrors
+
+        loose = mirrors(differing, recorded.http, live.http)
+        one, other = (
+            {name: value for name, value in head.items() if name not in loose}
+            for head in (recorded.http, live.http)
+        )
+        level = self.levels - 1
+        counted = {*at(one, level), *at(other, level)}
+        if level >= FIRST_HEADER_LEVEL:
+            counted |= {LAST_EVENT, *filter(is_mirror, one.keys() & other.keys())}
+            counted |= {SESSION} if self.index.stateless else set()
+        found = _header_differences(one, other)
+        blocking = [one for one in found if one.place[0] in counted]
+        if blocking or self._may_differ(event.index, one, other, live, level):
+            return blocking
+        return found
+
+    def _as_recorded(self, found: Mismatch, event: ClientEvent) -> Mismatch:
+        """Return a difference with the recorded value as it was: what counts as absent may be
+        there, and what the user wants back is no placeholder.
+        """
+        value = found.recorded
+        if value is UNSET:
+            value = as_written(event.frame, found.place)
+        elif self.index.variables:
+            value = decode(fill(encode(value), self.index.variables.recorded))
+        return attrs.evolve(found, recorded=value)
 
     def nearest(self, live: ClientMessage) -> list[MatchResult]:
         """Return the recorded requests of the same method, and of the same tool, prompt or
         resource, the nearest first; only the unused ones if there are any.
         """
-        subject = live.subject
-        if subject is None:
+        if live.subject is None:
             return []
-        from .loosened import named
-
-        name = named(subject.method, subject.params)
-        asked = Leaves.of(((), subject.params))
         found = [
-            MatchResult(
-                event, distance=Leaves.of(((), recorded.params)).distance(asked, self.bindings)
-            )
-            for event, recorded, _ in self._of_method(subject)
-            if named(recorded.method, recorded.params) == name
+            MatchResult(one.event, distance=one.distance)
+            for one in self._measured(live.subject)
+            if one.same_name
         ]
         unused = [
             match
@@ -408,15 +533,29 @@ class Matcher:
         found = unused if unused or self.strict else found
         return sorted(found, key=lambda match: match.distance)
 
-    def _of_method(
-        self, live: MatchSubject
-    ) -> Iterator[tuple[ClientEvent, MatchSubject, list[Mismatch]]]:
-        """Yield the recorded requests of a method, and where their params differ."""
-        for event in self.plan.client_events.values():
+    def measure(self, event: ClientEvent, live: MatchSubject) -> MeasuredRequest | None:
+        """Return how far a recorded request is from a live one; None for another method."""
+        return next(iter(self._measured(live, [event])), None)
+
+    def _measured(
+        self, live: MatchSubject, events: Sequence[ClientEvent] | None = None
+    ) -> list[MeasuredRequest]:
+        """Return the recorded requests of a method, each with how far it is from a live one."""
+        from .loosened import named
+
+        level = self.levels - 1
+        asked, name = Leaves.of(((), live.at(level))), named(live.method, live.params)
+        if events is None:
+            events = [*self.plan.client_events.values()]
+        found = []
+        for event in events:
             recorded = self.index.subject(event)
             if event.calls and recorded is not None and recorded.method == live.method:
-                found = compare(recorded.params, live.params, bindings=self.bindings)
-                yield event, recorded, found
+                distance = Leaves.of(((), recorded.at(level))).distance(asked, self.bindings)
+                same = named(recorded.method, recorded.params) == name
+                is_used = event.index in self.happened
+                found.append(MeasuredRequest(event, recorded, distance, same, is_used))
+        return found
 
     def levels_for(self, live: ClientMessage) -> Sequence[int]:
         """Return the match levels that can make a difference: without a head those of heads
@@ -474,19 +613,19 @@ class Matcher:
             bindings = self._bind(index, live, META_LEVEL)
             if bindings is not None:
                 found[index] = bindings
+        own = _meta_leaves(live)
         matches = [
             self._with_distance(
-                MatchResult(self.plan.client_events[index], META_LEVEL, bindings), live
+                MatchResult(self.plan.client_events[index], META_LEVEL, bindings), own
             )
             for index, bindings in sorted(found.items())
             if self._allowed(index, request) and self._eligible(index, live, META_LEVEL)
         ]
         return min(matches, key=lambda match: match.distance, default=None)
 
-    def _with_distance(self, match: MatchResult, live: MatchSubject | None) -> MatchResult:
+    def _with_distance(self, match: MatchResult, own: Leaves) -> MatchResult:
         """Return a match with how far the client's own members of `_meta` differ."""
-        own = self.index.meta(match.event.index)
-        distance = own.distance(_meta_leaves(live), self.bindings)
+        distance = self.index.meta(match.event.index).distance(own, self.bindings)
         return msgspec.structs.replace(match, distance=distance)
 
     def _is_unused(self, index: int) -> bool:
@@ -564,8 +703,7 @@ class Matcher:
         if recorded is None:
             return None
         found = _unify_subjects(recorded, live, level, self.bindings)
-        variables = self.index.variables
-        if found and variables and not variables.allow(found.items() - self.bindings.items()):
+        if found and not self.index.may_bind(found.items() - self.bindings.items()):
             return None
         return found
 

@@ -1,5 +1,8 @@
-"""A live request that matches nothing recorded: the nearest recorded requests, and the error for
-the client. `view.miss_report` has the report for the terminal.
+"""A live request that matches nothing recorded: what differs, what would allow it, and why.
+
+`Miss` is the one value that says so. `matcher` finds the near misses, `player` hides the secrets in
+them. Three print it: `miss_error` here for the client, `view.miss_report` for the terminal and for
+pytest. Agents show the message of the error alone, so that is a whole sentence.
 """
 
 from __future__ import annotations
@@ -12,12 +15,22 @@ import attrs
 import msgspec
 from msgspec import UNSET
 
+from mcpmock.printable import excerpt, excerpts, many, printable, shell_command
 from mcpmock.protocol import edit
 from mcpmock.protocol.error_codes import NOTHING_RECORDED
-from mcpmock.protocol.messages import S2C, Frame
+from mcpmock.protocol.messages import (
+    S2C,
+    Batch,
+    Frame,
+    Notification,
+    Request,
+    decode,
+    parse_items,
+)
 from mcpmock.protocol.methods import NAMES
 
 from .request_assembly import ClientMessage
+from .request_key import as_written
 from .variables import Bindings, Mismatch
 
 if TYPE_CHECKING:
@@ -25,10 +38,29 @@ if TYPE_CHECKING:
 
 ELSEWHERE = "in another recorded session"
 USED_UP = "already used"
+DIFFERENT = "different"
+OUT_OF_ORDER = "out of order"
 STUBBED = 0
 """The event number of a stub's entry, which was never recorded."""
+REPEAT = ("repeats", "last")
+"""The option that answers a call more often than it was recorded."""
+IN_ANY_TURN = ("order", "causal")
+"""The option that lets requests come in another order."""
+ANY_SESSION = ("sessions", "reuse")
+"""The option that replays a session again."""
+MAX_NEAR = 3
 _MAX_DIFFERENCES = 10
+_MAX_NAMED = 3
+_MAX_VALUE_CHARS = 60
+_MAX_ARGUMENTS_CHARS = 80
+_MAX_PATH_CHARS = 120
+_MAX_RULE_CHARS = 300
 _POSITIONS = re.compile(r"(?:\[\d+\])+\Z")
+
+ProposedRule = tuple[str, str]
+"""The option, `ignore` or `like`, and the rule."""
+ProposedOption = tuple[str, str]
+"""An option and its value."""
 
 
 @attrs.frozen
@@ -38,23 +70,129 @@ class NearMiss:
     n: int
     why: str
     differences: tuple[Mismatch, ...] = ()
+    """Where it differs; not what the match level or a rule allows."""
     rules: tuple[ProposedRule, ...] = ()
     """The rules that would allow it; none where a name, a header or the count differs."""
-    distance: tuple[int, int] = attrs.field(
+    options: tuple[ProposedOption, ...] = ()
+    """The other options that it takes."""
+    distance: tuple[int, ...] = attrs.field(
         default=attrs.Factory(lambda self: (len(self.differences), 0), takes_self=True), eq=False
     )
-    """How far it differs (`Leaves.distance`)."""
+    """How far it differs, for sorting."""
+    same_name: bool = attrs.field(default=True, eq=False)
+    """Whether it is of the tool, prompt or resource that was asked for."""
+
+    @property
+    def allow(self) -> tuple[ProposedOption, ...]:
+        """All options that would let it answer; empty if none does."""
+        return (*self.rules, *self.options)
+
+    @property
+    def source(self) -> str:
+        return "the stub" if self.n == STUBBED else f"event {self.n}"
+
+    def describe(self) -> str:
+        """Return in words where it differs. It quotes the traffic: print it through `printable`."""
+        had = "stubbed" if self.n == STUBBED else "recorded"
+        rest = len(self.differences) - _MAX_NAMED
+        found = (
+            f"; {excerpt(one.path, _MAX_PATH_CHARS)}: {had} {recorded}, asked {live}"
+            for one in self.differences[:_MAX_NAMED]
+            for recorded, live in (shown_values(one),)
+        )
+        return "".join(found) + (f"; and {rest} more" if rest > 0 else "")
 
 
-ProposedRule = tuple[str, str]
-"""The option, `ignore` or `like`, and the rule."""
+@attrs.frozen
+class Miss:
+    """A live request that matches nothing recorded, and the nearest recorded requests, the nearest
+    first.
+    """
+
+    method: str
+    near: tuple[NearMiss, ...]
+    revisions: str | None = None
+    """The revisions of the recording and of the client in words, where their eras differ."""
+    asked: str = ""
+    """The name and the arguments in words, without secrets."""
+
+    @property
+    def request(self) -> str:
+        return f"{self.method} {self.asked}".rstrip()
+
+    @property
+    def is_used_up(self) -> bool:
+        """Whether the recording answers the request, but not so often."""
+        return any(near.why == USED_UP for near in self.near)
+
+    @property
+    def allow(self) -> tuple[ProposedOption, ...]:
+        """The fewest options that would let a recorded request answer: those of the nearest."""
+        found = [near.allow for near in self.near if near.allow]
+        return min(found, key=len, default=())
+
+    @property
+    def sentence(self) -> str:
+        """What to say in one line: the request, the nearest recorded one, and a rule."""
+        return f"nothing recorded answers {self.summarize()}"
+
+    def summarize(self, *, keywords: bool = False) -> str:
+        """Return the request, the nearest recorded one, and a rule; with `keywords` as in
+        Python.
+        """
+        text = self.request + (f" ({self.revisions})" if self.revisions else "")
+        if self.near:
+            text += f"; nearest: {self.near[0].source}, {self._nearest_place}"
+        rules = [one for one in self.allow if one[0] in ("ignore", "like")]
+        others = [one for one in self.allow if one not in rules]
+        allow = spell_options([*others, *rules[:1]], keywords=keywords)
+        if allow and len(allow) <= _MAX_RULE_CHARS:
+            more = f" and {many(len(rules) - 1, 'more rule')}" if len(rules) > 1 else ""
+            text += f"; allow with {allow}{more}"
+        return printable(text)
+
+    @property
+    def _nearest_place(self) -> str:
+        near = self.near[0]
+        if not near.differences:
+            return near.why
+        one, rest = near.differences[0], len(near.differences) - 1
+        recorded, live = shown_values(one)
+        text = f"{excerpt(one.path, _MAX_PATH_CHARS)} {recorded}"
+        if self.asked.endswith("..."):
+            text += f", asked {live}"
+        return text + (f" and {rest} more" if rest else "")
+
+
+def first_near(near: Sequence[NearMiss], count: int = MAX_NEAR) -> list[NearMiss]:
+    """Return so many near misses, the nearest first; those of another tool, prompt or resource only
+    where there is none of the same. One that some options let answer is among them.
+    """
+    found = [one for one in near if one.same_name] or [*near]
+    found.sort(key=lambda one: (one.distance, one.why == ELSEWHERE, one.n))
+    if len(found) > count and not any(one.allow for one in found[:count]):
+        found[count - 1 :] = [one for one in found[count:] if one.allow][:1] or [found[count - 1]]
+    return found[:count]
+
+
+def request_words(method: str, params: Any) -> str:
+    """Return the name and the arguments of a request in words, shortened; empty without both."""
+    given = params if isinstance(params, dict) else {}
+    member = NAMES.get(method, "")
+    name = given.get(member)
+    words = [excerpt(name, _MAX_ARGUMENTS_CHARS)] if isinstance(name, str) else []
+    left = {key: value for key, value in given.items() if key not in (member, "_meta")}
+    shown = left.get("arguments") if member and left.keys() <= {"arguments"} else left
+    if not isinstance(params, dict):
+        shown = params
+    return " ".join([*words, excerpt(_spell(shown), _MAX_ARGUMENTS_CHARS)] if shown else words)
 
 
 def propose_rules(
     method: str, params: Any, differences: Sequence[Mismatch]
 ) -> tuple[ProposedRule, ...]:
     """Return the rules that allow these differences in the params of a recorded request; none where
-    rules allow nothing.
+    rules allow nothing. For `_meta` it is one for all methods and tools.
     """
     from mcpmock.matching.match_rule import rule_for  # a replay without misses starts without
 
@@ -70,35 +208,20 @@ def propose_rules(
         name = named(inner, its) if inner in FIXED_NAMES else ""
         if not place or (inner in FIXED_NAMES and place == (NAMES[inner],)):
             return ()
-        found[rule_for(inner, name, ("params", *place), one.recorded, one.live)] = None
+        if place[0] == "_meta":
+            rule = rule_for("", "", ("params", "_meta"))
+        else:
+            rule = rule_for(inner, name, ("params", *place), one.recorded, one.live)
+        found[rule] = None
     return tuple(found)
-
-
-@attrs.frozen
-class Miss:
-    """A live request that matches nothing recorded, and the nearest recorded requests, the nearest
-    first.
-    """
-
-    method: str
-    near: tuple[NearMiss, ...]
-    revisions: str | None = None
-    """The revisions of the recording and of the client in words, where their eras differ."""
-
-    @property
-    def is_used_up(self) -> bool:
-        """Whether the recording answers the request, but not so often."""
-        return any(near.why == USED_UP for near in self.near)
 
 
 def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
     """Return the JSON-RPC error for each request of a live message that matches nothing
     recorded.
     """
-    why = f" ({miss.revisions})" if miss.revisions else ""
-    again = " again (the option repeats says what may be)" if miss.is_used_up else ""
-    message = f"mcpmock: nothing recorded answers this {miss.method}{again}{why}"
     data = {"near": near_misses(miss)}
+    message = f"mcpmock: {miss.sentence}"
     errors = [edit.error(id_, NOTHING_RECORDED, message, data) for id_ in ids]
     return Frame(S2C, b"[%b]" % b",".join(errors) if batch else errors[0])
 
@@ -108,36 +231,49 @@ def hide_secrets(
     live: ClientMessage,
     known: Bindings,
     rules: RedactionRules | None = None,
-) -> list[NearMiss]:
-    """Return near misses without the secrets of the live client, as a recording would have them:
-    what a miss says reaches terminals, logs and reports. `known` are the values of placeholders.
+) -> tuple[list[NearMiss], str]:
+    """Return near misses, and what was asked in words, without the secrets of the live client, as a
+    recording would have them: what a miss says reaches terminals, logs and reports. `known` are the
+    values of placeholders.
     """
-    if not any(one.differences for one in near):
-        return [*near]
     from mcpmock.redaction.redactor import Redactor  # a replay without misses does not pay for it
 
     redactor = Redactor() if rules is None else Redactor(rules)
     redactor.learn_bindings(known)
-    redactor.json(live.frame.raw)
+    asked = _asked(Frame(live.frame.direction, redactor.json(live.frame.raw)))
     if live.head is not None:
         redactor.head(live.head)
 
     def hidden(found: Mismatch) -> Mismatch:
         names = (step for step in reversed(found.place) if isinstance(step, str))
         name = next(names, _POSITIONS.sub("", found.path).rpartition(".")[2])
-        values = (
-            value if value is UNSET else redactor.value(name, value)
-            for value in (found.recorded, found.live)
+        asked = as_written(live.frame, found.place) if found.live is UNSET else found.live
+        recorded, value = (
+            one if one is UNSET else redactor.value(name, one) for one in (found.recorded, asked)
         )
-        recorded, live = values
-        return Mismatch(found.path, recorded, live, found.place)
+        return Mismatch(found.path, recorded, value, found.place)
 
-    return [attrs.evolve(one, differences=tuple(map(hidden, one.differences))) for one in near]
+    told = [attrs.evolve(one, differences=tuple(map(hidden, one.differences))) for one in near]
+    return told, asked
+
+
+def _asked(redacted: Frame) -> str:
+    content = redacted.content
+    if isinstance(content, Batch):
+        items = [one for one in parse_items(redacted.raw) if isinstance(one, Request)]
+        words = (f"{one.method} {_asked_of(one)}".rstrip() for one in items)
+        return excerpt(f"of {', '.join(words)}", 2 * _MAX_ARGUMENTS_CHARS)
+    return _asked_of(content) if isinstance(content, (Request, Notification)) else ""
+
+
+def _asked_of(message: Request | Notification) -> str:
+    return request_words(message.method, decode(message.params or b"null"))
 
 
 def near_misses(miss: Miss) -> list[dict[str, Any]]:
     """Return the nearest requests as JSON: `event` (null for a stub's entry), `why`, up to ten
-    `differences` (null for a value that is absent), and the `rules` that would allow them.
+    `differences` (null for a value that is absent), the `rules` that would allow them, and all that
+    would in words of the command line, `allow`.
     """
     return [_near_miss(near) for near in miss.near]
 
@@ -153,25 +289,43 @@ def _near_miss(near: NearMiss) -> dict[str, Any]:
     ]
     event = None if near.n == STUBBED else near.n
     rules = [rule for _, rule in near.rules]
-    return {"event": event, "why": near.why, "differences": differences, "rules": rules}
+    words = option_words(near.allow)
+    return {
+        "event": event,
+        "why": near.why,
+        "differences": differences,
+        "rules": rules,
+        "allow": words,
+    }
 
 
-def describe(near: NearMiss) -> str:
-    """Return in words where a request differs. It quotes the traffic: print it through
-    `printable`.
-    """
-    had = "stubbed" if near.n == STUBBED else "recorded"
-    return "".join(
-        f"; {one.path}: {had} {_shorten_value(one.recorded)}, asked {_shorten_value(one.live)}"
-        for one in near.differences[:3]
-    )
+def option_words(options: Sequence[ProposedOption]) -> list[str]:
+    """Return options as words of a command line."""
+    return [word for option, value in options for word in (f"--{option}", value)]
 
 
-def _shorten_value(value: Any) -> str:
+def spell_options(options: Sequence[ProposedOption], *, keywords: bool = False) -> str:
+    """Return options as a shell takes them, or as keywords of Python and of the marker."""
+    if not keywords:
+        return shell_command(option_words(options))
+    rules: dict[str, list[str]] = {"ignore": [], "like": []}
+    for option, value in options:
+        rules.get(option, []).append(value)
+    words = [f"{option}={texts!r}" for option, texts in rules.items() if texts]
+    words += [f"{option}={value!r}" for option, value in options if option not in rules]
+    return ", ".join(words)
+
+
+def shown_values(found: Mismatch) -> tuple[str, str]:
+    """Return both values of a difference as shortened JSON."""
+    recorded, live = map(_spell, (found.recorded, found.live))
+    return excerpts(recorded, live, _MAX_VALUE_CHARS)
+
+
+def _spell(value: Any) -> str:
     if value is UNSET:
         return "absent"
     try:
-        text = msgspec.json.encode(value).decode()
-    except (ValueError, TypeError):
-        text = repr(value)
-    return text if len(text) <= 60 else text[:57] + "..."
+        return msgspec.json.encode(value).decode()
+    except (ValueError, TypeError, RecursionError):
+        return repr(value)

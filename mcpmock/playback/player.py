@@ -21,7 +21,6 @@ from typing import Literal
 import attrs
 
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
-from mcpmock.printable import shell_command
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.messages import (
     Batch,
@@ -53,7 +52,7 @@ from .fallback import (
 )
 from .header_verdicts import MIN_ERROR_STATUS
 from .matcher import Matcher, MatchResult
-from .miss import ELSEWHERE, Miss, NearMiss, describe, hide_secrets, miss_error
+from .miss import Miss, NearMiss, ProposedRule, first_near, hide_secrets, miss_error
 from .repeats import Repeats
 from .request_assembly import ClientMessage, RequestAssembly
 from .request_key import MATCH_LEVELS, MatchSubject
@@ -85,7 +84,7 @@ class InexactAnswer(PlayerNote):
     """The number of the event that is answered from."""
     events: tuple[int, ...] = ()
     """All that would do."""
-    rules: tuple[str, ...] = ()
+    rules: tuple[ProposedRule, ...] = ()
     """The rules that would allow the difference."""
 
     @property
@@ -169,8 +168,10 @@ class Player(Stage):
 
     @property
     def bindings(self) -> Bindings:
-        """The live values of placeholders, as far as any candidate knows them."""
-        return {k: v for c in self._candidates.all for k, v in c.matcher.bindings.items()}
+        """The live values of the placeholders of secrets, as far as any candidate knows them."""
+        texts = self.selection.texts_wanted_back
+        known = (one.matcher.bindings.items() for one in self._candidates.all)
+        return {hole: value for found in known for hole, value in found if hole not in texts}
 
     def leftovers(self) -> list[str]:
         """Return what the recording still had when all was over, in words; empty if it was used
@@ -468,17 +469,17 @@ class Player(Stage):
             return False
         from .loosened import named
 
-        n = found.number(found.match)
-        near = next(one for one in found.candidate.matcher.near(subject, 1 << 30) if one.n == n)
-        (near,) = self._hide_secrets([near], live)
+        matcher = found.candidate.matcher
+        measured = matcher.measure(found.match.event, subject)
+        if measured is None:
+            return False
+        near = matcher.near_miss(measured, subject, may_repeat=True)
+        (near,), _ = self._hide_secrets([near], live)
         name = named(subject.method, subject.params)
-        allow = shell_command(
-            [word for option, rule in near.rules for word in (f"--{option}", rule)]
+        text = f"not in the recording; event {near.n} answers it, the nearest{near.describe()}"
+        self.report(
+            InexactAnswer(subject.method, text, "nearest", name, near.n, (near.n,), near.rules)
         )
-        text = f"not in the recording; event {n} answers it, the nearest{describe(near)}"
-        text += f"; allow with {allow}" if allow else ""
-        rules = tuple(rule for _, rule in near.rules)
-        self.report(InexactAnswer(subject.method, text, "nearest", name, n, (n,), rules))
         return True
 
     def _report_rules(self, live: ClientMessage, found: Loosely) -> None:
@@ -491,8 +492,8 @@ class Player(Stage):
         if self.selection.options.notes:
             allowed = found.match.allowed
             places = tuple(Mismatch(one.path, one.recorded, one.live, one.place) for one in allowed)
-            (near,) = self._hide_secrets([NearMiss(n, "", places)], live)
-            self.report(PlayerNote(method, f"event {n} answers it by a rule{describe(near)}"))
+            (near,), _ = self._hide_secrets([NearMiss(n, "", places)], live)
+            self.report(PlayerNote(method, f"event {n} answers it by a rule{near.describe()}"))
         if (method, name) in self._said:
             return
         answers = found.candidate.plan.answers
@@ -526,17 +527,23 @@ class Player(Stage):
                 error = miss_error(live.ids, miss, isinstance(live.content, Batch))
                 self._own_answers += exchange(live.exchange, message=error)
 
-    def _hide_secrets(self, near: Sequence[NearMiss], live: ClientMessage) -> list[NearMiss]:
+    def _hide_secrets(
+        self, near: Sequence[NearMiss], live: ClientMessage
+    ) -> tuple[list[NearMiss], str]:
         return hide_secrets(near, live, self.bindings, self.selection.options.redaction)
 
     def _miss(self, live: ClientMessage, subject: MatchSubject) -> Miss:
         self.missed += 1
         candidates = self._candidates.all
-        near = [near for candidate in candidates for near in candidate.matcher.near(subject)]
+        may_repeat = self._stubs or self._may_repeat(live)
+        near = [
+            near
+            for candidate in candidates
+            for near in candidate.matcher.near(subject, may_repeat=may_repeat)
+        ]
         near += [*self.selection.near_elsewhere(subject, candidates), *self.fallback.near(subject)]
-        near.sort(key=lambda near: (near.distance, near.why == ELSEWHERE, near.n))
-        near = self._hide_secrets(near[:3], live)
-        miss = Miss(subject.method, tuple(near), self._revisions)
+        told, asked = self._hide_secrets(first_near(near), live)
+        miss = Miss(subject.method, tuple(told), self._revisions, asked)
         self.report(miss)
         if self.selection.options.on_miss == "close":
             self._closing = f"nothing recorded for {subject.method}"

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
+from msgspec import UNSET
 
 from mcpmock.protocol.messages import (
     Batch,
@@ -168,6 +169,25 @@ def significant(params: bytes | None) -> Any:
         return _without_volatile(_normalize_numbers(value))
     except RecursionError:
         return params
+
+
+def as_written(frame: Frame, place: Place) -> Any:
+    """Return what a request has at a place of its params (of a batch, of the list of its methods
+    and params); UNSET without. Null and an empty object, which count as absent, are there.
+    """
+    items = [item for item in parse_items(frame.raw) if isinstance(item, Request | Notification)]
+    number, path = 0, place
+    if isinstance(frame.content, Batch):
+        number, path = int(place[0]) if place else 0, place[2:]
+    if not path or number >= len(items):
+        return UNSET
+    value: Any = decode(items[number].params or b"null")
+    for step in path:
+        try:
+            value = value[step]
+        except (KeyError, IndexError, TypeError):
+            return UNSET
+    return value
 
 
 def canonical(value: Any) -> bytes:

@@ -7,7 +7,7 @@ get the others first. Exchanges without a session are played from one plan of al
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import count
@@ -35,7 +35,7 @@ from mcpmock.protocol.transport_facts import NO_SESSION
 
 from .candidates import Candidate
 from .matcher import Matcher, RequestIndex
-from .miss import ELSEWHERE, NearMiss
+from .miss import ANY_SESSION, ELSEWHERE, NearMiss
 from .request_key import MATCH_LEVELS, MatchSubject
 from .timing import Pace, Timing
 
@@ -150,6 +150,11 @@ class SessionSelection:
                 self._alone += [episode] if not on_http or session == NO_SESSION else []
         self._episodes = own or self._alone
 
+    @property
+    def texts_wanted_back(self) -> Mapping[str, str]:
+        """The recorded texts that are no secrets although placeholders stand for them."""
+        return {} if self._variables is None else self._variables.recorded
+
     def paced(self, pace: Pace) -> SessionSelection:
         """Return the same selection at another pace; both share what was played."""
         selection = copy(self)
@@ -256,8 +261,13 @@ class SessionSelection:
         """Return the near misses in episodes that are not candidates of the session."""
         mine = {id(candidate.plan) for candidate in candidates}
         others = (index for index in self._indexes.values() if id(index.plan) not in mine)
-        found = (near for index in others for near in Matcher(index).near(live))
-        return [attrs.evolve(near, why=ELSEWHERE) for near in found]
+        levels = 1 if self.options.exact else len(MATCH_LEVELS)
+        found = (near for index in others for near in Matcher(index, False, levels).near(live))
+        again = (ANY_SESSION,) if not candidates else ()
+        return [
+            attrs.evolve(near, why=ELSEWHERE, rules=(), options=() if near.differences else again)
+            for near in found
+        ]
 
     def mark_played(self, candidate: Candidate) -> None:
         """Note that an answer was taken from this episode alone."""

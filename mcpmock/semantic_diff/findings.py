@@ -14,6 +14,8 @@ from typing import Any
 import attrs
 
 from mcpmock.matching.match_rule import Label
+from mcpmock.printable import excerpt
+from mcpmock.printable import excerpts as printable_excerpts
 from mcpmock.redaction.redactor import PLACEHOLDER
 
 from .ignore_rules import IgnoreRules, Leeway
@@ -24,9 +26,6 @@ from .value_changes import Measure, edits
 
 MAX_DIFFERENCES = 10_000
 MAX_EXCERPT_CHARS = 160
-_COMMON_LEAD_CHARS = 24
-"""How much of the common beginning of two long values an excerpt has."""
-_DOTS = "..."
 
 
 @attrs.define
@@ -135,27 +134,7 @@ class Findings:
 def excerpts(old: Any, new: Any) -> tuple[str | None, str | None]:
     """Return two values as shortened JSON, from shortly before their first difference."""
     one, other = (None if value is ABSENT else text_of(value) for value in (old, new))
-    if one is None or other is None or max(len(one), len(other)) <= MAX_EXCERPT_CHARS:
-        return _cut(one), _cut(other)
-    skipped = _common_length(one, other) - _COMMON_LEAD_CHARS
-    if skipped <= len(_DOTS):
-        return _cut(one), _cut(other)
-    return _cut(_DOTS + one[skipped:]), _cut(_DOTS + other[skipped:])
-
-
-def _common_length(one: str, other: str) -> int:
-    """Return the length of the common beginning of two texts, by bisection: they may be long."""
-    same, most = 0, min(len(one), len(other))
-    while same < most:
-        middle = (same + most + 1) // 2
-        if one[same:middle] == other[same:middle]:
-            same = middle
-        else:
-            most = middle - 1
-    return same
-
-
-def _cut(text: str | None) -> str | None:
-    if text is None or len(text) <= MAX_EXCERPT_CHARS:
-        return text
-    return text[: MAX_EXCERPT_CHARS - len(_DOTS)] + _DOTS
+    if one is None or other is None:
+        alone = (text and excerpt(text, MAX_EXCERPT_CHARS) for text in (one, other))
+        return next(alone), next(alone)
+    return printable_excerpts(one, other, MAX_EXCERPT_CHARS)

@@ -161,7 +161,7 @@ class ExploredClient(ExploredPeer):
             stderr=ended.stderr,
             leftover=ended.leftover,
             misses=tuple(
-                f"nothing recorded answers its {note.method}"
+                f"nothing recorded answers its {note.request}"
                 for note in misses
                 if isinstance(note, Miss)
             ),

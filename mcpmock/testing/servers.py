@@ -27,9 +27,10 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.faults.control import Faults, run_of
 from mcpmock.faults.fault import PlanError
 from mcpmock.faults.receipts import FaultRun
+from mcpmock.playback.miss import spell_options
 from mcpmock.playback.player import InexactAnswer
 from mcpmock.playback.session_selection import PlayerOptions
-from mcpmock.printable import printable, shell_command
+from mcpmock.printable import many, printable, printable_lines, shell_command
 from mcpmock.redaction.redaction_rules import NO_OWN_RULES
 from mcpmock.sessions.local_front import LocalFront, ServerPlace
 from mcpmock.sessions.replay import Replay
@@ -38,7 +39,7 @@ from mcpmock.sessions.take import Recording
 from mcpmock.sessions.url_server import Url
 
 from .cassette_store import CassetteStore
-from .failure import describe
+from .failure import MAX_LINES, describe
 from .settings import Settings
 from .unused import IGNORE, CassetteUse, unused_requests
 
@@ -165,6 +166,24 @@ class RecordingServer(ThreadServer):
         await run_sessions(setup)
 
 
+def _warnings(notes: Sequence[InexactAnswer]) -> Iterator[str]:
+    """Yield what may be the wrong answer: one text for all that the nearest requests answered, with
+    the keywords that would allow them.
+    """
+    yield from (one.line for one in notes if one.kind != "nearest")
+    nearest = [one for one in notes if one.kind == "nearest"]
+    if nearest:
+        rest = len(nearest) - MAX_LINES
+        lines = [one.line for one in nearest[:MAX_LINES]] + (
+            [f"and {rest} more"] if rest > 0 else []
+        )
+        rules = dict.fromkeys(rule for one in nearest for rule in one.rules)
+        allow = [f"allow with {spell_options([*rules], keywords=True)}"] if rules else []
+        yield "\n  ".join(
+            [f"{many(len(nearest), 'answer')} of the nearest request", *lines, *allow]
+        )
+
+
 def require_cassette(settings: Settings) -> None:
     """Fail a test without a cassette, with the command that records it."""
     if settings.path.exists():
@@ -194,14 +213,12 @@ class ServerUse:
         """Fail a test that passed so far, for misses and for faults that had to fire."""
         settings, log = self.settings, self.server.log
         if log.misses:
-            methods = ", ".join(sorted({miss.method for miss in log.misses}))
-            missed = f"{len(log.misses)} requests match nothing recorded in {settings.shown}"
-            fail(f"{missed}: {methods}")
-        for note in log.notes:
-            if isinstance(note, InexactAnswer):
-                warnings.warn(
-                    pytest.PytestWarning(printable(f"mcpmock: {note.line}")), stacklevel=1
-                )
+            first, rest = log.misses[0].summarize(keywords=True), len(log.misses) - 1
+            matches = "requests match" if rest else "request matches"
+            more = f"; and {rest} more" if rest else ""
+            fail(f"{rest + 1} {matches} nothing recorded in {settings.shown}: {first}{more}")
+        for text in _warnings([one for one in log.notes if isinstance(one, InexactAnswer)]):
+            warnings.warn(pytest.PytestWarning(printable_lines(f"mcpmock: {text}")), stacklevel=1)
         faults = self.server.faults
         if faults.mistakes():
             found = "; ".join(faults.mistakes())

@@ -66,7 +66,7 @@ def test_a_miss_explains_itself(run: Run, file: Path, client: MemoryChannel) -> 
 
     assert (1, "") == (status, out)
     assert [
-        f"mcpmock: nothing recorded in {file} answers this tools/call",
+        f'mcpmock: nothing recorded in {file} answers tools/call weather {{"city":"Bergen"}}',
         'mcpmock:   event 4: different; $.arguments.city: recorded "Oslo", asked "Bergen"',
         "mcpmock:   allow with --ignore 'tools/call weather $.arguments.city'",
         f"mcpmock:   see `mcpmock show {file} --filter method=tools/call`; record again to add it",

@@ -109,7 +109,7 @@ def test_a_miss_explains_itself(suite: Suite, pythons: Pythons, tmp_path: Path, 
     assert ({"failed": 1}, {}) == (run.outcomes, run.left), run.output
     told = run.output.partition("- mcpmock -")[2]
     miss = [
-        "nothing recorded in cassettes/time.jsonl answers this tools/call\n",
+        "nothing recorded in cassettes/time.jsonl answers tools/call get_current_time {",
         '  event 3: different; $.arguments.timezone: recorded "Asia/Tokyo", asked "Asia/Kyoto"',
     ]
     rest = [

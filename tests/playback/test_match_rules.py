@@ -416,7 +416,7 @@ def test_the_nearest_answers_where_the_user_says_so() -> None:
     assert [2, 1, 2] == [client.call("f", q="hotels", n=n) for n in (2, 3, 2)]
     assert None is client.call("g")
     first, *_ = client.inexact
-    assert ("nearest", 3, ("tools/call f $.arguments.q",)) == (first.kind, first.taken, first.rules)
+    rule = "ignore", "tools/call f $.arguments.q"
+    assert ("nearest", 3, (rule,)) == (first.kind, first.taken, first.rules)
     assert first.line.startswith("tools/call f: not in the recording; event 3 answers it, the near")
-    assert "; allow with --ignore 'tools/call f $.arguments.q'" in first.line
     assert 1 == client.player.missed

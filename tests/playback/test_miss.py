@@ -49,9 +49,10 @@ def test_a_miss_explains_itself() -> None:
             "why": "different",
             "differences": [{"path": "$.city", "recorded": "Oslo", "live": "Rome"}],
             "rules": ["tools/call $.city"],
+            "allow": ["--ignore", "tools/call $.city"],
         },
-        {"event": 3, "why": "already used", "differences": [], "rules": []},
-        {"event": None, "why": "stubbed", "differences": [], "rules": []},
+        {"event": 3, "why": "already used", "differences": [], "rules": [], "allow": []},
+        {"event": None, "why": "stubbed", "differences": [], "rules": [], "allow": []},
     ] == error["data"]["near"]
 
 

@@ -114,7 +114,7 @@ def test_what_may_not_be_asked_again(playing: dict[str, str]) -> None:
 
     [raw] = played.heard(request(9, "tools/list"))
     assert [(9, -31999)] == errors([raw])
-    assert b"this tools/list again (the option repeats says what may be)" in raw
+    assert b"answers tools/list; nearest: event 1, already used; allow with --repeats last" in raw
 
 
 def test_an_encore_has_all_that_belonged_to_the_call() -> None:
@@ -309,7 +309,7 @@ def test_a_miss_shows_no_live_secret() -> None:
 
 def test_a_recorded_miss_of_an_older_version() -> None:
     """A cassette recorded behind a replay may hold the old code of a miss: an answer like any."""
-    old = error(1, -32099, "mcpmock: nothing recorded answers this tools/call")
+    old = error(1, -32099, "mcpmock: nothing recorded answers it")
     selection = SessionSelection(cassette(*OPENING, c(call(1, "a")), s(old)), PlayerOptions())
 
     assert [old] == replay(selection).heard(call(1, "a"))

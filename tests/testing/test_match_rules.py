@@ -68,13 +68,22 @@ def test_a_bad_rule_is_an_error_of_the_test(
 
 
 def test_an_answer_that_may_be_the_wrong_one_is_a_warning(tmp_path: Path) -> None:
-    """Of a test that passes."""
+    """Of a test that passes; one for all that were the nearest, with the keywords to paste."""
     settings = Settings(path=write_weather(tmp_path / "weather.jsonl"))
+    rules = {tool: ("ignore", f"tools/call {tool} $.a") for tool in "fg"}
     with using(settings, "t", CassetteStore()) as use:
-        use.server.log.report(InexactAnswer("tools/call", "x", "nearest", "f", 4))
-        with pytest.warns(pytest.PytestWarning, match="mcpmock: tools/call f: x"):
+        use.server.log.report(InexactAnswer("tools/call", "y", "ambiguous", "f", 4))
+        for tool in "fgf":
+            found = InexactAnswer("tools/call", "x", "nearest", tool, 4, rules=(rules[tool],))
+            use.server.log.report(found)
+        with pytest.warns(pytest.PytestWarning) as told:
             use.judge()
 
+    assert [
+        "mcpmock: tools/call f: y",
+        "mcpmock: 3 answers of the nearest request\n  tools/call f: x\n  tools/call g: x\n"
+        "  tools/call f: x\n  allow with ignore=['tools/call f $.a', 'tools/call g $.a']",
+    ] == [str(one.message) for one in told]
     assert use.passed
 
 

@@ -33,7 +33,7 @@ def test_a_miss_fails_it(settings: Settings) -> None:
     with using(settings, "t", CassetteStore()) as use:
         use.server.log.report(Miss("ping", ()))
         with pytest.raises(
-            pytest.fail.Exception, match=r"1 requests match nothing recorded in .*: ping"
+            pytest.fail.Exception, match=r"1 request matches nothing recorded in .*: ping"
         ):
             use.judge()
         assert "replaying" in use.describe()
