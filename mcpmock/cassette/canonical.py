@@ -8,14 +8,16 @@ telling what was done the command line's.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
+from pathlib import PurePath
 from typing import Any
 
 import attrs
 import msgspec
 
-from mcpmock.options.rewriting import Times
+from mcpmock.options.rewriting import StderrUse, Times
 from mcpmock.protocol.messages import S2C, Frame, Stderr, decode, member
 from mcpmock.protocol.raw_json import elements, members, splice
 
@@ -29,6 +31,8 @@ _DEFAULTS = {
     "eol": b'"\\n"', "raw": b"null", "oversize": b"null", "redacted": b"false",
 }  # fmt: skip
 _STDERR_KEYS = {"n", "t", "s", "x", "stderr", "raw", "redacted"}
+_PYTHON = re.compile(r"python[0-9.]*")
+_LOOPBACK_PORT = re.compile(r"^(https?://(?:127\.0\.0\.1|\[::1\]|localhost):)[0-9]+")
 _event = msgspec.json.Decoder(Event)
 _json = msgspec.json.Encoder()
 
@@ -42,6 +46,8 @@ class Canonical:
     events: int
     joined: int
     """How many events of standard error went into the one before."""
+    unlogged: int
+    """How many events of standard error are left out."""
     sealed: int
     """How many takes have a footer."""
     torn: tuple[Damage, ...]
@@ -69,20 +75,29 @@ def canonical(
     times: Times = "drop",
     rules: Mapping[str, Sequence[str]] | None = None,
     *,
+    stderr: StderrUse = "drop",
     no_rules: bool = False,
+    root: str = "",
 ) -> Canonical:
     """Return an undamaged cassette in the form that all recordings of one session have in common.
     Its headers get these `rules` about what may differ, as in their member `match`; with
-    `no_rules` they lose those that they have.
+    `no_rules` they lose those that they have. Paths below the folder `root` become relative to it
+    in the command of the server.
     """
     sheets, torn = take_apart(_ended(data))
-    formed = [_formed(sheet, times, rules or {}, no_rules) for sheet in sheets]
+    before, unlogged = _count(sheets), 0
+    if stderr == "drop":
+        for sheet in sheets:
+            sheet.body = [line for line in sheet.body if not _is_stderr(line.raw)]
+        unlogged = before - _count(sheets)
+    formed = [_formed(sheet, times, rules or {}, no_rules, root) for sheet in sheets]
     events = _count(formed)
     return Canonical(
         b"".join(sheet.data for sheet in formed),
         takes=len(formed),
         events=events,
-        joined=_count(sheets) - events,
+        joined=before - unlogged - events,
+        unlogged=unlogged,
         sealed=sum(sheet.footer is not None for sheet in formed),
         torn=tuple(torn),
     )
@@ -136,11 +151,11 @@ def _fits(sheet: Sheet, footer: SourceLine) -> bool:
 
 
 def _formed(
-    sheet: Sheet, times: Times, rules: Mapping[str, Sequence[str]], no_rules: bool
+    sheet: Sheet, times: Times, rules: Mapping[str, Sequence[str]], no_rules: bool, root: str
 ) -> Sheet:
     """Return the take in canonical form, sealed again if it was."""
     assert sheet.header is not None, "because only a damaged cassette has lost one"
-    header = _with_rules(_formed_header(sheet.header.raw, times), rules, no_rules)
+    header = _with_rules(_formed_header(sheet.header.raw, times, root), rules, no_rules)
     formed = Sheet(SourceLine(0, header))
     numbers = _Numbers()
     for n, raw in enumerate(_joined(line.raw for line in sheet.events), 1):
@@ -150,12 +165,31 @@ def _formed(
     return formed
 
 
-def _formed_header(raw: bytes, times: Times) -> bytes:
+def _formed_header(raw: bytes, times: Times, root: str) -> bytes:
     fields = _fields(raw)
     fields.pop("sibling_of", None)
     if times == "drop":
         fields.pop("recorded_at", None)
+    if "target" in fields:
+        fields["target"] = _portable_target(fields["target"], root)
     return _object(fields, Header.__struct_fields__)
+
+
+def _portable_target(raw: bytes, root: str) -> bytes:
+    """Return what was recorded as every machine names it: a program without its folder, a Python
+    without its version, files of the project by their place in it, a port of the loopback as 0.
+    """
+    match decode(raw):
+        case str(url):
+            return _json.encode(_LOOPBACK_PORT.sub(r"\g<1>0", url))
+        case [str(program), *words]:
+            name = PurePath(program).name if program.startswith("/") else program
+            if _PYTHON.fullmatch(name):
+                name = "python"
+            placed = [word.replace(root, "") if root else word for word in words]
+            return _json.encode([name, *placed])
+        case _:
+            return raw
 
 
 def _with_rules(raw: bytes, rules: Mapping[str, Sequence[str]], no_rules: bool) -> bytes:
@@ -270,6 +304,10 @@ def _joined(events: Iterable[bytes]) -> Iterator[bytes]:
             yield from (raw for raw, _ in run)
         else:
             yield _join([event for _, event in run if event is not None])
+
+
+def _is_stderr(raw: bytes) -> bool:
+    return b'"stderr"' in raw and "stderr" in (members(raw) or {})
 
 
 def _plain_stderr(raw: bytes) -> Event | None:

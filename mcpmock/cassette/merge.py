@@ -46,7 +46,7 @@ def merge(parts: Iterable[tuple[str, bytes]]) -> Merged:
         if digest in names:
             raise CassetteError(name, f"holds the same as {names[digest]}", hint="leave one out")
         names[digest] = name
-        formed = canonical(data, "keep")
+        formed = canonical(data, "keep", stderr="keep")
         joined.append(formed)
         torn += [(name, damage) for damage in formed.torn]
     return Merged(

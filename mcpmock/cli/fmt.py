@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -14,7 +15,7 @@ from mcpmock.options.rewriting import FormatOptions
 from mcpmock.printable import many, printable
 
 from .option_table import options
-from .options_files import FILES, highest
+from .options_files import MANY_FILES, highest, named_files
 from .output import counts, report, say
 
 if TYPE_CHECKING:
@@ -22,15 +23,15 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@FILES
+@MANY_FILES
 @options(form=FormatOptions)
-def fmt(files: tuple[Path, ...], form: FormatOptions, console: ConsoleOptions) -> int:
+def fmt(files: tuple[str, ...], form: FormatOptions, console: ConsoleOptions) -> int:
     """Rewrite cassettes in canonical form, in place.
 
     Two recordings of an unchanged server have the same canonical form, so a diff shows only real
-    changes. Events are renumbered and keep their order, consecutive pieces of stderr are joined,
-    and takes that had a footer get a new one. A damaged cassette is refused. Rules that are added
-    hold whenever the file is replayed, verified or compared.
+    changes. FILE may be a folder or a pattern. Events are renumbered and keep their order, times
+    and stderr are dropped, and takes that had a footer get a new one. A damaged cassette is
+    refused. Rules that are added hold whenever the file is replayed, verified or compared.
     """
     from mcpmock.matching.match_rule import MatchRules
 
@@ -41,7 +42,7 @@ def fmt(files: tuple[Path, ...], form: FormatOptions, console: ConsoleOptions) -
         MatchRules.parse(**rules)
     except ValueError as error:
         raise click.UsageError(printable(str(error))) from error
-    return highest(partial(_fmt, path, form, console) for path in _joined(files))
+    return highest(partial(_fmt, path, form, console) for path in _joined(named_files(files)))
 
 
 def _joined(files: Iterable[Path]) -> list[Path]:
@@ -62,15 +63,24 @@ def _joined(files: Iterable[Path]) -> list[Path]:
 def _fmt(path: Path, form: FormatOptions, console: ConsoleOptions) -> int:
     from mcpmock.cassette.canonical import canonical
     from mcpmock.cassette.file import load_alone, read_bytes, rewrite
+    from mcpmock.cassette.project_folder import project_root
 
     load_alone(path)  # refuses a damaged cassette
     data = read_bytes(path)
     rules = {"ignore": form.ignore, "like": form.like, "echo": form.echo}
-    formed = canonical(data, form.times, rules, no_rules=form.no_rules)
+    root = project_root(Path(os.path.abspath(path)).parent, Path.home())
+    formed = canonical(
+        data,
+        form.times,
+        rules,
+        stderr=form.stderr,
+        no_rules=form.no_rules,
+        root=f"{root}{os.sep}",
+    )
     changed = formed.data != data
     if changed:
         rewrite(path, formed.data, was=data)
-    members = counts(formed, "takes", "events", "joined", "torn", "sealed")
+    members = counts(formed, "takes", "events", "joined", "unlogged", "torn", "sealed")
     line = f"{path}: {_changes(formed) if changed else 'is in canonical form'}"
     return report("formatted", path, {"changed": changed, **members}, [line], console)
 
@@ -79,6 +89,8 @@ def _changes(formed: Canonical) -> str:
     parts = [f"formatted {many(formed.takes, 'take')}, {many(formed.events, 'event')}"]
     if formed.joined:
         parts.append(f"joined {many(formed.joined, 'piece')} of stderr")
+    if formed.unlogged:
+        parts.append(f"left out {many(formed.unlogged, 'piece')} of stderr")
     if formed.torn:
         parts.append(f"left out {many(len(formed.torn), 'torn line')}")
     if formed.sealed:

@@ -15,12 +15,11 @@ from mcpmock.errors import CassetteError
 from mcpmock.options.comparing import SharingOptions
 from mcpmock.printable import printable
 
-from .output import CASSETTE, Progress, is_terminal, progress_bar, say
+from .output import Progress, is_terminal, progress_bar, say
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 _MIN_PROGRESS_ITEMS = 10
-FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True, type=CASSETTE)
 MANY_FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True)
 """Names of cassettes, of which there may be many."""
 
@@ -31,7 +30,9 @@ def refuse_existing(output: Path) -> None:
         raise CassetteError(output, "exists", hint="name a file that does not")
 
 
-def list_files(names: Iterable[str], scheduler: str | None, *, quiet: bool) -> list[Path | str]:
+def list_files(
+    names: Iterable[str], scheduler: str | None, *, quiet: bool, siblings: bool = True
+) -> list[Path | str]:
     """Return the files and URLs that are meant by names, patterns and folders, and the siblings of
     the files; `-` stands for the names on standard input, one on a line or, as of `find -print0`,
     with NUL between them. Raises UsageError if nothing matches a pattern.
@@ -44,8 +45,22 @@ def list_files(names: Iterable[str], scheduler: str | None, *, quiet: bool) -> l
         raise click.BadParameter(printable(str(error)), param_hint="FILE") from error
     if not found:
         raise click.BadParameter("no names on standard input", param_hint="FILE")
+    if not siblings:
+        return found
     paths = with_siblings((one for one in found if isinstance(one, Path)), quiet=quiet)
     return [*paths, *(one for one in found if not isinstance(one, Path))]
+
+
+def named_files(names: Iterable[str]) -> list[Path]:
+    """Return the files on this machine that are meant by names, patterns and folders. Raises as
+    `list_files`.
+    """
+    files: list[Path] = []
+    for one in list_files(names, None, quiet=True, siblings=False):
+        if not isinstance(one, Path):
+            raise click.BadParameter(f"{printable(one)} is not on this machine", param_hint="FILE")
+        files.append(one)
+    return files
 
 
 def reachable(name: str, scheduler: str | None) -> str:

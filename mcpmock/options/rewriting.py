@@ -8,6 +8,7 @@ import attrs
 from .option import option
 
 Times = Literal["drop", "round", "keep"]
+StderrUse = Literal["drop", "keep"]
 
 
 @attrs.frozen(kw_only=True)
@@ -46,6 +47,9 @@ class FormatOptions:
     """What `mcpmock fmt` leaves of a cassette."""
 
     times: Times = option("drop", "Drop the times of events, round them to 10 ms, or keep them.")
+    stderr: StderrUse = option(
+        "drop", "Drop what the server wrote to standard error, where logs have times, or keep it."
+    )
     ignore: tuple[str, ...] = option(
         (), "Add this rule to the file, as for `replay --ignore` (repeatable).", metavar="RULE"
     )

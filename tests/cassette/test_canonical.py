@@ -20,7 +20,7 @@ CANONICAL_HEADER = b'{"mcpmock":1,"tool":"tests","transport":"stdio"}\n'
 
 def formed(body: bytes, times: Times = "drop") -> bytes:
     """The events of an unsealed take in canonical form."""
-    data = canonical(HEADER + body, times).data
+    data = canonical(HEADER + body, times, stderr="keep").data
     return data.split(b"\n", 1)[1]
 
 
@@ -39,7 +39,9 @@ def test_form_is_reached_once(data: bytes, times: Times) -> None:
 
 
 def test_two_recordings_of_one_session_have_one_form() -> None:
-    """When, and in which pieces of standard error, a session was recorded does not show."""
+    """When, and in which pieces of standard error, a session was recorded does not show; nor what
+    was logged, unless it is kept.
+    """
 
     def recording(start: float, *pieces: str, at: bytes) -> bytes:
         events = [
@@ -49,8 +51,15 @@ def test_two_recordings_of_one_session_have_one_form() -> None:
         ]
         return sealed(cassette_bytes(*events, header=HEADER.replace(b"2026", at)))
 
-    one = canonical(recording(0.1, "up\n", "and run", "ning\n", at=b"2026"))
-    other = canonical(recording(0.2, "up\nand running\n", at=b"2027"))
+    pieces = recording(0.1, "up\n", "and run", "ning\n", at=b"2026")
+    whole = recording(0.2, "up\nand running\n", at=b"2027")
+    late = recording(0.2, "up at 10:00\n", "and down\n", at=b"2028")
+    one, other = canonical(pieces, stderr="keep"), canonical(whole, stderr="keep")
+    logs = [canonical(data) for data in (pieces, late)]
+
+    assert logs[0].data == logs[1].data
+    assert b"stderr" not in logs[0].data
+    assert [(3, 0), (2, 0)] == [(log.unlogged, log.joined) for log in logs]
 
     assert one.data == other.data
     assert (2, 0) == (one.joined, other.joined)

@@ -6,6 +6,8 @@ import gzip
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.cli.conftest import Run
 from tests.support import HEADER
 from tests.support.sealed import DAMAGED, TWO, sealed
@@ -56,12 +58,63 @@ def test_format_and_recovery_tell_of_torn_and_joined_lines(run: Run, file: Path)
     file.write_bytes(HEADER + b'{"n":1,"stderr":"a"}\n{"n":2,"stderr":"b"}\n' + TWO[:9])
 
     words = "formatted 1 take, 1 event; joined 1 piece of stderr; left out 1 torn line"
+    assert f"mcpmock: {file}: {words}\n" == run("fmt", "--stderr", "keep", file)[2]
+    words = "formatted 1 take, 0 events; left out 1 piece of stderr"
     assert f"mcpmock: {file}: {words}\n" == run("fmt", file)[2]
+
+
+def test_folders_and_patterns_are_formatted(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """All cassettes below a folder, as tests record them; a pattern without a file is an error."""
+    monkeypatch.chdir(tmp_path)
+    files = [Path("cassettes/test_a/test_one.jsonl"), Path("cassettes/b.jsonl.gz")]
+    for path, data in zip(files, (sealed(), gzip.compress(sealed())), strict=True):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(data)
+    _, _, err = run("fmt", "cassettes")
+
+    assert [f"mcpmock: {path}: formatted" for path in sorted(files)] == [
+        line.partition(" 1 take")[0] for line in err.splitlines()
+    ]
+    assert 2 == run("fmt", "cassettes/**/*.jsonl*")[2].count("is in canonical form")
+    assert 1 == run("fmt", "cassettes/*/*")[2].count("is in canonical form")
+    assert 2 == run("fmt", "cassettes/*.nothing")[0]
+    assert 3 == run("fmt", "no-folder/")[0]
+    assert (2, "") == run("fmt", "https://example.com/a.jsonl")[:2]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "portable"),
+    [
+        ('["/home/a/venv/bin/python3.12","-m","srv"]', '["python","-m","srv"]'),
+        ('["python3","-m","srv"]', '["python","-m","srv"]'),
+        ('["/usr/bin/node","{root}/tests/server.js"]', '["node","tests/server.js"]'),
+        ('["npx","-y","srv","--at={root}/data"]', '["npx","-y","srv","--at=data"]'),
+        ('["{root}/bin/srv","/elsewhere/x"]', '["srv","/elsewhere/x"]'),
+        ('"http://127.0.0.1:40123/mcp"', '"http://127.0.0.1:0/mcp"'),
+        ('"http://localhost:40123/mcp"', '"http://localhost:0/mcp"'),
+        ('"https://example.com:8443/mcp"', '"https://example.com:8443/mcp"'),
+        ("null", "null"),
+    ],
+)
+def test_a_server_has_the_same_name_on_every_machine(
+    run: Run, tmp_path: Path, recorded: str, portable: str
+) -> None:
+    """In the header stands no folder of an interpreter or of a checkout."""
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "cassettes").mkdir()
+    file = tmp_path / "cassettes" / "a.jsonl"
+    target = recorded.replace("{root}", str(tmp_path))
+    file.write_bytes(HEADER.replace(b'"transport"', f'"target":{target},"transport"'.encode()))
+    run("fmt", file)
+
+    assert portable == file.read_text().partition('"target":')[2].rpartition("}")[0]
 
 
 def test_fmt_json(run: Run, file: Path) -> None:
     """One object for each file."""
     found = json.loads(run("fmt", "--json", "-q", file)[1])
 
-    counts = {"takes": 1, "events": 2, "joined": 0, "sealed": 1, "torn": 0}
+    counts = {"takes": 1, "events": 2, "joined": 0, "unlogged": 0, "sealed": 1, "torn": 0}
     assert {"type": "formatted", "file": str(file), "changed": True, **counts} == found
