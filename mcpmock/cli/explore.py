@@ -60,7 +60,7 @@ def explore(
     if again is not None:
         return _play_again(cassette, again, exploring, server)
     folder = exploring.output or Path(f"explore-{file.name.partition('.')[0]}")
-    space = _space(cassette, side, kinds, exploring.request, server)
+    space = _space(cassette, side, kinds, exploring, server)
     peer = _peer(cassette, exploring, server, take=space.take, session=space.session)
     shown = ExploreOutput(encodable(file), console)
     return _run(peer, space, limits_of(exploring), folder, shown, exploring.junit)
@@ -189,12 +189,13 @@ def _space(
     cassette: Cassette,
     side: Side,
     kinds: Sequence[TriedKind],
-    request: str | None,
+    exploring: ExploreOptions,
     server: ServerOptions,
 ) -> Space:
     """Return the session of the cassette with the most requests."""
     from mcpmock.errors import CassetteError
     from mcpmock.explore.enumeration import Space
+    from mcpmock.explore.fault_set import tries_cancels
     from mcpmock.explore.recorded_call import richest
     from mcpmock.playback.plan.steps import bare_take
     from mcpmock.transports.session_router import TransportKind
@@ -208,6 +209,7 @@ def _space(
     if not sessions:
         raise CassetteError(cassette.name, "it contains no client messages")
     take, session, events = sessions[richest([one[2] for one in sessions])]
+    request = exploring.request
     only: str | int | None = request
     if request is not None and request.lstrip("-").isdecimal():
         only = int(request)
@@ -221,6 +223,7 @@ def _space(
         take=take,
         session=session,
         only=only,
+        cancels=tries_cancels(exploring.kinds),
         resumes=resumes,
     )
     if not space.requests:

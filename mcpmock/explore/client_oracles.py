@@ -16,7 +16,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.faults.races.fault import CancelRace
 from mcpmock.trials.oracle import Broken, Oracle, Oracles
 
-from .oracles import exception_in, left_behind, violations_of
+from .oracles import exception_in, left_behind, violations_of, without_details
 from .recorded_call import requests_of
 from .variant import Variant, VariantChange
 
@@ -132,20 +132,34 @@ def _ends(judged: JudgedClient) -> Iterator[Broken]:
     why = f": {exception}" if exception else ""
     usual = (0,) if baseline is None else baseline.statuses
     counts = judged.judges_status or (variant.benign and not variant.ends)
+    counts = counts and not variant.breaks_handshake
     if run.hung:
-        yield _hang(run, place)
+        yield _hang(run, place, variant)
     elif run.status is not None and run.status < 0:
         yield Broken("crash", place, f"the client is ended by signal {-run.status}")
     elif run.status not in usual and counts:
-        yield Broken("exit-status", place, f"the client ends with exit status {run.status}{why}")
+        text = f"the client ends with exit status {run.status}{why}"
+        same = without_details(exception_in(run.stderr))
+        yield Broken("exit-status", place, text, exception=same)
 
 
-def _hang(run: ClientRun, place: str) -> Broken:
-    """Return a client that waits for an answer that it never gets may have a timeout that is
-    longer.
+def _connects(judged: JudgedClient) -> Iterator[Broken]:
+    """Yield, of the recorded order, that there is nothing to explore."""
+    run = judged.run
+    if judged.baseline is None and not requests_of(run.cassette.takes[0].events):
+        said = run.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        how = "it hangs" if run.hung else f"it ends with exit status {run.status}"
+        text = f"the client never connected: {how}{': ' if said else ''}{said}"
+        yield Broken("never-connects", "", text)
+
+
+def _hang(run: ClientRun, place: str, variant: Variant) -> Broken:
+    """Return a client that waits for an answer that it never gets, or never reads: it may have a
+    timeout that is longer.
     """
-    waits = (one for one in requests_of(run.cassette.takes[0].events) if not one.answered)
-    if any(not one.cancelled for one in waits):
+    waits = [one for one in requests_of(run.cassette.takes[0].events) if not one.answered]
+    unread = variant.breaks_handshake or variant.spoiled
+    if unread or any(not one.cancelled for one in waits):
         text = "the client waits for an answer that never comes, longer than --timeout"
         return Broken("waits-for-ever", place, text, "odd", _TIMEOUTS)
     return Broken("hang", place, "the client hangs")
@@ -153,7 +167,7 @@ def _hang(run: ClientRun, place: str) -> Broken:
 
 def _rules(judged: JudgedClient) -> Iterator[Broken]:
     if judged.baseline is not None:
-        for one in violations_of(judged.run.cassette, "c2s"):
+        for one in violations_of(judged.run.cassette, "c2s", judged.variant):
             if one.name not in judged.baseline.rules:
                 yield Broken(f"rule:{one.name}", one.place, one.text, cites=one.cites)
 
@@ -165,6 +179,7 @@ def _misses(judged: JudgedClient) -> Iterator[Broken]:
 
 CLIENT_ORACLES = Oracles(
     (
+        Oracle("never-connects", _connects),
         Oracle("hang", _ends, waits=True, timed=True),
         Oracle("waits-for-ever", _ends, waits=True, timed=True),
         Oracle("crash", _ends),

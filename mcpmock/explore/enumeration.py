@@ -28,7 +28,7 @@ from mcpmock.protocol import messages as m
 
 from .fault_set import CANCEL_TARGETS, Side, TriedKind
 from .recorded_call import RecordedRequest, messages_of_events, requests_of
-from .variant import Variant, VariantChange
+from .variant import HANDSHAKE, Variant, VariantChange
 
 MAX_ORDERS_OF_A_PAIR = 8
 """Behind how many messages of a call the next one is tried."""
@@ -248,6 +248,8 @@ class Space:
             needs=needs,
             benign=tried.benign,
             ends=tried.ends,
+            spoils=tried.spoils,
+            shakes_hands=target.method in HANDSHAKE,
         )
 
     # Orders.

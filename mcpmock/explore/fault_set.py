@@ -32,6 +32,9 @@ class TriedKind:
     """A correct peer answers everything as recorded."""
     ends: bool = False
     """The session is over behind it."""
+    spoils: bool = False
+    """The message may be more than a correct peer reads: it need not be answered, and the answer to
+    it need not be understood."""
     on: On = On.MESSAGE
     asked: bool = False
     """It acts on what the client asks: the fake server answers otherwise, or not at all."""
@@ -43,20 +46,21 @@ _TIMING = (
     TriedKind("coalesce", "wire", {"time": SHORT_S}, benign=True),
     TriedKind("delay", "messages", {"delay": SHORT_S}, benign=True),
 )
+_READ = On.REQUEST | On.RESPONSE | On.NOTIFICATION
 _CUTS = (
     TriedKind("limit_data", "wire", ends=True),
     TriedKind("reset_peer", "wire", ends=True),
     TriedKind("garbage_then_close", "wire", ends=True),
 )
 _CONTENT = (
-    TriedKind("corrupt", "wire"),
-    TriedKind("truncate", "wire"),
-    TriedKind("invalid_json", "wire"),
-    TriedKind("invalid_utf8", "wire"),
+    TriedKind("corrupt", "wire", spoils=True),
+    TriedKind("truncate", "wire", spoils=True),
+    TriedKind("invalid_json", "wire", spoils=True),
+    TriedKind("invalid_utf8", "wire", spoils=True),
     TriedKind("drop", "messages"),
     TriedKind("duplicate", "messages"),
-    TriedKind("huge", "messages", {"size": 1 << 20}, on=On.REQUEST | On.RESPONSE | On.NOTIFICATION),
-    TriedKind("deep", "messages", {"depth": 1000}, on=On.REQUEST | On.RESPONSE | On.NOTIFICATION),
+    TriedKind("huge", "messages", {"size": 1 << 20}, spoils=True, on=_READ),
+    TriedKind("deep", "messages", {"depth": 1000}, spoils=True, on=_READ),
     TriedKind("unsolicited_response", "messages"),
     TriedKind("never_respond", "messages", on=On.RESPONSE),
     TriedKind("respond_twice", "messages", on=On.RESPONSE),
@@ -105,3 +109,9 @@ def chosen_kinds(words: str, side: Side) -> list[TriedKind]:
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise McpMockError(f"{word}: no kind of fault; {hint}`mcpmock faults` lists all kinds")
     return [one for one in tried if wanted & {"all", one.group, one.kind}]
+
+
+def tries_cancels(words: str) -> bool:
+    """Return whether `--faults` leaves the cancels in: kinds that are named are tried alone."""
+    named = {word.strip() for word in words.split(",")} - {"", "none"}
+    return not named or bool(named & {"all", "cancel"})

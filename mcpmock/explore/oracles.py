@@ -29,13 +29,14 @@ from mcpmock.rules.checker import check
 from mcpmock.trials.oracle import Broken, Oracle, Oracles, Verdict
 
 from .recorded_call import messages_of_events, requests_of
-from .variant import Variant
+from .variant import HANDSHAKE, Variant
 
 _STATELESS = ("ping", "initialize", "server/discover", "completion/complete")
 _EXCEPTIONS = (b"Traceback (most recent call last)", b"UnhandledPromiseRejection")
 _EXCEPTION_LINE = re.compile(
     rb"^[ |+-]*((?:\w+\.)*\w*(?:Error|Exception|Rejection)\b.*)", re.MULTILINE
 )
+_DETAILS = re.compile(r"0x[0-9a-fA-F]+|[0-9]+|'[^']*'|\"[^\"]*\"")
 _LADDER = (15, 9)
 """SIGTERM and SIGKILL, which end a server that its input's end did not."""
 _MAX_SHOWN = 120
@@ -302,19 +303,53 @@ def _ends(judged: JudgedServer) -> Iterator[Broken]:
     run, baseline, variant, place = judged.run, judged.baseline, judged.variant, judged.place
     exception = _exceptions(run.events)
     why = f": {exception.decode(errors='replace')}" if exception else ""
+    same = without_details(exception)
     codes = list(_exit_codes(run.events))
     code = codes[-1] if codes else None
+    # Without a handshake there is no session, and a server may end with an error.
+    may_end = variant.ends or (variant.breaks_handshake and (code is None or code >= 0))
     if run.unreachable:
         yield Broken("unreachable", place, f"it is not reached any more: {run.unreachable}")
-    elif _ended_early(run.events) and not variant.ends:
+    elif _ended_early(run.events) and not may_end:
         how = "" if code is None else f" with {_status(code)}"
-        yield Broken("ends-early", place, f"it ended in the middle of the session{how}{why}")
+        text = f"it ended in the middle of the session{how}{why}"
+        yield Broken("ends-early", place, text, exception=same)
     elif code is not None and -code in _LADDER:
         yield Broken("does-not-end", place, "it did not end when its input ended")
-    elif code and (baseline is None or code not in baseline.exits) and not variant.ends:
-        yield Broken("exit-status", place, f"it ended with {_status(code)}{why}")
-    elif exception and baseline is not None and not baseline.exceptions:
-        yield Broken("exception", place, f"an exception on standard error{why}", "odd")
+    elif code and (baseline is None or code not in baseline.exits) and not may_end:
+        text = f"it ended with {_status(code)}{why}"
+        yield Broken("exit-status", place, text, exception=same)
+    elif exception and baseline is not None and not (baseline.exceptions or may_end):
+        text = f"an exception on standard error{why}"
+        yield Broken("exception", place, text, "odd", exception=same)
+
+
+def without_details(exception: bytes) -> str:
+    """Return an exception without its numbers and quoted texts, which may differ in each run."""
+    return _DETAILS.sub("..", exception.decode(errors="replace"))
+
+
+def _handshake(judged: JudgedServer) -> Iterator[Broken]:
+    """Yield, of the recorded order, that there is no session to explore: whatever came behind it
+    would be blamed on something else.
+    """
+    seen = judged.seen
+    opened = [id_ for id_, method in seen.methods.items() if method in HANDSHAKE]
+    if judged.baseline is not None or not opened:
+        return
+    if any(id_ in seen.answers and id_ not in seen.failed for id_ in opened):
+        return
+    if any(
+        event.d == "s2c" and isinstance(message, m.Request) and message.method in HANDSHAKE
+        for event, message in messages_of_events(judged.run.events)
+    ):
+        yield Broken("handshake", seen.places[opened[0]], "it sends back what it is sent")
+    elif refused := [id_ for id_ in opened if id_ in seen.failed]:
+        said = m.decode(m.member(seen.answers[refused[-1]], "message") or b"null")
+        text = f"it refuses {seen.places[refused[-1]]}: {said}"
+        yield Broken("handshake", seen.places[refused[-1]], text)
+    else:
+        yield Broken("handshake", seen.places[opened[0]], "it does not answer the handshake")
 
 
 def _status(code: int) -> str:
@@ -330,7 +365,8 @@ def _unanswered(judged: JudgedServer) -> Iterator[Broken]:
         for change in judged.variant.changes
         if isinstance(change.fault, Cancel) and change.fault.target == "other_type"
     }
-    for id_ in judged.run.unanswered:
+    owed = [id_ for id_ in judged.run.unanswered if id_ not in judged.variant.spoiled]
+    for id_ in () if judged.variant.breaks_handshake else owed:
         place, shown = seen.places.get(id_, ""), id_.decode(errors="replace")
         if id_ in taken:
             text = f"{place} #{shown} is not answered behind a cancel of its id as another type"
@@ -349,8 +385,13 @@ class BrokenRule:
     cites: str
 
 
-def violations_of(cassette: Cassette, side: Literal["c2s", "s2c"]) -> Iterator[BrokenRule]:
-    """Yield the rules that this side broke."""
+def violations_of(
+    cassette: Cassette, side: Literal["c2s", "s2c"], variant: Variant | None = None
+) -> Iterator[BrokenRule]:
+    """Yield the rules that this side broke, as far as the variant leaves them to be kept."""
+    spoiled = frozenset[bytes]() if variant is None else variant.spoiled
+    if variant is not None and variant.breaks_handshake:
+        return
     events = cassette.takes[0].events
     asked = Counter(
         (event.d, what)
@@ -363,6 +404,8 @@ def violations_of(cassette: Cassette, side: Literal["c2s", "s2c"]) -> Iterator[B
         violation = found.violation
         if found.event.d != side or violation.level is not Level.ERROR:
             continue
+        if spoiled and (_is_progress(found.event) or spoiled & {*_answers_to(found.event)}):
+            continue  # it read a request that we do not
         other: Literal["c2s", "s2c"] = "s2c" if side == "c2s" else "c2s"
         if any(asked[other, what] > 1 for what in _answers_to(found.event)):
             continue  # it was asked twice, so it may be answered twice
@@ -370,6 +413,13 @@ def violations_of(cassette: Cassette, side: Literal["c2s", "s2c"]) -> Iterator[B
         yield BrokenRule(
             violation.rule.name, requests.get(found.event.n, ""), violation.text, cites
         )
+
+
+def _is_progress(event: Event) -> bool:
+    return any(
+        isinstance(message, m.Notification) and message.method == PROGRESS
+        for _, message in messages_of_events([event])
+    )
 
 
 def _answers_to(event: Event) -> Iterator[bytes]:
@@ -386,7 +436,7 @@ def _answers_to(event: Event) -> Iterator[bytes]:
 def _rules(judged: JudgedServer) -> Iterator[Broken]:
     """Yield the rules that the server breaks, and does not break in the recorded order."""
     known = frozenset[str]() if judged.baseline is None else judged.baseline.rules
-    for one in violations_of(judged.run.cassette, "s2c"):
+    for one in violations_of(judged.run.cassette, "s2c", judged.variant):
         if one.name not in known:
             yield Broken(f"rule:{one.name}", one.place, one.text, cites=one.cites)
 
@@ -451,6 +501,8 @@ def _refused(judged: JudgedServer) -> Iterator[Broken]:
     once.
     """
     run, seen = judged.run, judged.seen
+    if judged.variant.breaks_handshake:
+        return
     lost = [id_ for id_ in _newly_failed(judged) if _http_error(run, seen, id_)]
     for id_ in lost:
         if id_ in run.resumed:
@@ -508,6 +560,7 @@ def left_behind(names: Iterable[str]) -> Iterator[Broken]:
 
 SERVER_ORACLES = Oracles(
     (
+        Oracle("handshake", _handshake),
         Oracle("unreachable", _ends),
         Oracle("ends-early", _ends),
         Oracle("does-not-end", _ends, waits=True, timed=True, ending=True),

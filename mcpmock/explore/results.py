@@ -91,6 +91,8 @@ class Failure:
     variant: Variant
     rows: int
     """How many rows have this cause."""
+    places: tuple[str, ...] = ()
+    """The calls in which they have it."""
     again: str
     """How often it came again: `5 of 5`."""
     confirmed: bool = True
@@ -105,6 +107,7 @@ class Failure:
             "n": self.n,
             "oracle": self.broken.oracle,
             "place": self.broken.place,
+            "places": [*self.places],
             "text": self.broken.text,
             "cites": self.broken.cites or None,
             "shrunk": self.variant.text,
@@ -115,6 +118,34 @@ class Failure:
             "cassette": self.cassette,
             "command": self.command,
         }
+
+
+MIN_WIDE_PLACES = 3
+"""A fault that breaks so many calls, without an exception that tells them apart, is one cause."""
+
+
+def rows_by_cause(rows: Iterable[ExploredRow]) -> list[list[ExploredRow]]:
+    """Return the broken rows, those of one cause together, in the order of their first ones. One
+    cause has the same oracle, and the same exception, or the same fault wherever it is, or the same
+    call.
+    """
+    broken = [(row, row.run.broken[0]) for row in rows if row.verdict == "broken"]
+    places: dict[tuple[str, str], set[str]] = {}
+    for row, one in broken:
+        if (kind := _single_fault(row.run.variant)) is not None:
+            places.setdefault((one.oracle, kind), set()).add(one.place)
+    groups: dict[tuple[str, str, str], list[ExploredRow]] = {}
+    for row, one in broken:
+        kind = _single_fault(row.run.variant) or ""
+        key = (*one.cause, "")
+        if not one.exception and len(places.get((one.oracle, kind), ())) >= MIN_WIDE_PLACES:
+            key = (one.oracle, "", kind)
+        groups.setdefault(key, []).append(row)
+    return list(groups.values())
+
+
+def _single_fault(variant: Variant) -> str | None:
+    return variant.changes[0].kind if variant.step == "faults" else None
 
 
 @attrs.define
@@ -155,9 +186,9 @@ class Exploration:
     @property
     def status(self) -> int:
         """1 if anything failed."""
-        explained = {one.broken.cause for one in self.failures if not one.confirmed}
-        broken = (row.run.broken[0].cause for row in self.rows if row.verdict == "broken")
-        return int(self.baseline_failed or any(cause not in explained for cause in broken))
+        causes = rows_by_cause(self.rows)
+        unconfirmed = sum(not one.confirmed for one in self.failures)
+        return int(self.baseline_failed or len(causes) > unconfirmed)
 
     def summary(self) -> dict[str, Any]:
         counts = self.counts()

@@ -11,9 +11,11 @@ import attrs
 from mcpmock.faults.event_order import EventOrder
 from mcpmock.faults.fault import Fault
 from mcpmock.faults.plan import Plan
+from mcpmock.protocol.messages import encode
 
 from .fault_set import TOWARD_CLIENT, TOWARD_SERVER
 
+HANDSHAKE = ("initialize", "notifications/initialized", "server/discover")
 Step = Literal["baseline", "cells", "faults", "orders", "resumes", "pairs"]
 
 
@@ -45,6 +47,10 @@ class VariantChange:
     """The events that it is about: a shorter session keeps them."""
     ends: bool = False
     """Whether the change itself ends the session."""
+    spoils: bool = False
+    """Whether it may leave nothing of its message that a correct peer reads."""
+    shakes_hands: bool = False
+    """Whether it is about a message of the handshake, on which the whole session depends."""
 
 
 @attrs.frozen(kw_only=True)
@@ -71,6 +77,16 @@ class Variant:
     @property
     def benign(self) -> bool:
         return all(change.benign for change in self.changes)
+
+    @property
+    def breaks_handshake(self) -> bool:
+        """Whether the session may not begin: then an error is the right reaction."""
+        return any(one.shakes_hands and not one.benign for one in self.changes)
+
+    @property
+    def spoiled(self) -> frozenset[bytes]:
+        """The ids of the requests that may not be read, or whose answers may not."""
+        return frozenset(encode(one.request) for one in self.changes if one.spoils)
 
     @property
     def ends(self) -> bool:
@@ -123,4 +139,6 @@ def _change_of(fault: Fault) -> VariantChange:
         fault=fault,
         benign=fault.kind in ("cancel", "cancel_race") or (tried is not None and tried.benign),
         ends=tried is not None and tried.ends,
+        spoils=tried is not None and tried.spoils,
+        shakes_hands=fault.match.method in HANDSHAKE,
     )

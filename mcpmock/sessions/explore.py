@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import signal
 from abc import abstractmethod
-from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -21,7 +20,13 @@ import trio
 
 from mcpmock.cassette.model import Cassette, encode_cassette
 from mcpmock.explore.enumeration import Space
-from mcpmock.explore.results import Exploration, ExploredRow, Failure, JudgedRun
+from mcpmock.explore.results import (
+    Exploration,
+    ExploredRow,
+    Failure,
+    JudgedRun,
+    rows_by_cause,
+)
 from mcpmock.explore.shrink import Shrinking, shrink
 from mcpmock.explore.variant import Variant
 from mcpmock.faults.plan import plan_text
@@ -130,8 +135,9 @@ class Explorer:
 
     async def _explore(self, began: float) -> None:
         self.found.baseline = await self.peer.begin()
-        if any(not one.oracle.startswith("rule:") for one in self.found.baseline):
-            self.found.baseline_failed = True
+        failing = [one for one in self.found.baseline if not one.oracle.startswith("rule:")]
+        if failing:  # what it breaks besides has the same cause
+            self.found.baseline, self.found.baseline_failed = failing, True
             return
         singles = list(self.space.variants())
         self.found.planned = len(singles)
@@ -193,32 +199,26 @@ class Explorer:
     # Failures.
 
     async def _explain(self) -> None:
-        causes: dict[tuple[str, str], ExploredRow] = {}
-        times = Counter[tuple[str, str]]()
-        for row in self.found.rows:
-            broken = row.run.cause(strict=self.limits.strict)
-            if broken is not None:
-                causes.setdefault(broken.cause, row)
-                times[broken.cause] += 1
-        if not causes:
+        told = rows_by_cause(self.found.rows)[:MAX_CAUSES]
+        if not told:
             return
-        told = list(causes.items())[:MAX_CAUSES]
         most = (len(self.found.rows) + RERUNS * MAX_CAUSES) // len(told)
         failures: dict[int, Failure] = {}
 
-        async def explain(n: int, cause: tuple[str, str], row: ExploredRow) -> None:
-            failures[n] = await self._failure(n, row, times[cause], most)
+        async def explain(n: int, rows: Sequence[ExploredRow]) -> None:
+            failures[n] = await self._failure(n, rows, most)
             self.progress(f"failures: {len(failures)} of {len(told)} run again and shrunk")
 
         try:
             async with trio.open_nursery() as nursery:
-                for n, (cause, row) in enumerate(told, 1):
-                    nursery.start_soon(explain, n, cause, row)
+                for n, rows in enumerate(told, 1):
+                    nursery.start_soon(explain, n, rows)
         finally:
             self.found.failures += [failures[n] for n in sorted(failures)]
 
-    async def _failure(self, n: int, row: ExploredRow, rows: int, most: int) -> Failure:
-        """Run it again, and then at most so many smaller variants."""
+    async def _failure(self, n: int, rows: Sequence[ExploredRow], most: int) -> Failure:
+        """Run the first of these rows again, and then at most so many smaller variants."""
+        row = rows[0]
         broken = row.run.cause(strict=self.limits.strict)
         assert broken is not None
         oracle = self.peer.oracles.of(broken.oracle)
@@ -244,8 +244,9 @@ class Explorer:
         if oracle.ending:
             came_again = len(came) > RERUNS // 2
         confirmed = not oracle.timed or (came_again and not await self._fails_anyway(broken))
-        written = self._written(n, best, broken, rows, f"{len(came)} of {len(again)}")
-        return attrs.evolve(written, confirmed=confirmed)
+        written = self._written(n, best, broken, len(rows), f"{len(came)} of {len(again)}")
+        places = dict.fromkeys(one.run.broken[0].place for one in rows)
+        return attrs.evolve(written, confirmed=confirmed, places=tuple(places))
 
     async def _fails_anyway(self, broken: Broken) -> bool:
         """Return whether the recorded order fails so too, at this moment: then the machine is too

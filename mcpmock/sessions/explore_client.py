@@ -15,6 +15,7 @@ import attrs
 import trio
 
 from mcpmock.cassette.model import Cassette
+from mcpmock.errors import CannotStart
 from mcpmock.explore.client_oracles import (
     CLIENT_ORACLES,
     ClientBaseline,
@@ -177,14 +178,18 @@ class ExploredClient(ExploredPeer):
             "MCPMOCK_URL": place.url,
             "MCPMOCK_COMMAND": encode(command).decode(),
         }
-        process = await trio.lowlevel.open_process(
-            words,
-            stdin=DEVNULL,
-            stdout=DEVNULL,
-            stderr=PIPE,
-            env=environment,
-            start_new_session=True,
-        )
+        try:
+            process = await trio.lowlevel.open_process(
+                words,
+                stdin=DEVNULL,
+                stdout=DEVNULL,
+                stderr=PIPE,
+                env=environment,
+                start_new_session=True,
+            )
+        except OSError as error:
+            found = not isinstance(error, FileNotFoundError)
+            raise CannotStart(words[0], error.strerror or str(error), found=found) from error
         told, hung, leftover = bytearray(), False, tuple[str, ...]()
 
         async def read() -> None:

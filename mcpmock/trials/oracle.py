@@ -14,7 +14,7 @@ Verdict = Literal["ok", "odd", "broken"]
 @attrs.frozen
 class Broken:
     """An oracle that does not hold. `place` is a method and a tool: equal causes have the same
-    oracle and place.
+    oracle and place, or the same oracle and exception.
     """
 
     oracle: str
@@ -24,10 +24,12 @@ class Broken:
     verdict: Verdict = "broken"
     cites: str = ""
     """The sentence of the specification, with its page."""
+    exception: str = ""
+    """The exception that the program printed, without what differs from run to run."""
 
     @property
     def cause(self) -> tuple[str, str]:
-        return self.oracle, self.place
+        return self.oracle, self.exception or self.place
 
 
 @attrs.frozen

@@ -69,6 +69,7 @@ class _Line(msgspec.Struct, frozen=True):
     cites: str | None = None
     shrunk: str = ""
     rows: int = 0
+    places: list[str] = []
     again: str = ""
     confirmed: bool = True
     cassette: str = ""
@@ -106,7 +107,9 @@ def explore_page(name: str, data: bytes) -> bytes:
     for line in lines:
         of.setdefault(line.type, []).append(line)
     rows, failures = of.get("row", []), of.get("failure", [])
-    causes = {(one.oracle, one.place): one.n for one in failures}
+    causes: dict[tuple[str | None, str | None], int] = {
+        (one.oracle, place): one.n for one in failures for place in one.places or [one.place or ""]
+    }
     names = ("n", "shown", "kind", "at", "reaction", "verdict", "oracle")
     runs = [
         [*(getattr(row, name) for name in names), causes.get((row.oracle, row.place))]

@@ -14,10 +14,12 @@ from mcpmock.explore.client_oracles import (
     ClientRun,
     JudgedClient,
 )
+from mcpmock.explore.fault_set import tries_cancels
 from mcpmock.explore.oracles import SERVER_ORACLES, Baseline, JudgedServer, ServerRun
+from mcpmock.explore.results import ExploredRow, JudgedRun, rows_by_cause
 from mcpmock.explore.variant import Variant, VariantChange
 from mcpmock.faults.kinds.cancel import Cancel
-from mcpmock.trials.oracle import Oracles
+from mcpmock.trials.oracle import Broken, Oracles
 from tests.support import (
     OPENING,
     Line,
@@ -40,6 +42,12 @@ CRASH = ("stderr", "Traceback (most recent call last):\nValueError: x\n")
 BENIGN = Variant()
 HARSH = Variant(changes=(VariantChange(kind="error", at="", text="", benign=False),))
 ENDING = Variant(changes=(VariantChange(kind="crash", at="", text="", ends=True),))
+SPOILED = Variant(
+    changes=(VariantChange(kind="deep", at="", text="", request=1, benign=False, spoils=True),)
+)
+NO_HANDSHAKE = Variant(
+    changes=(VariantChange(kind="deep", at="", text="", benign=False, shakes_hands=True),)
+)
 OTHER_TYPE = Variant(
     changes=(
         VariantChange(kind="cancel", at="", text="", request=1, fault=Cancel(target="other_type")),
@@ -75,6 +83,16 @@ def found(*lines: Line, variant: Variant = BENIGN, **known: Any) -> list[str]:
         ("wrong-answer", BENIGN, (c(call(1, "a")), s(failure(1))), {}),
         (None, HARSH, (c(call(1, "a")), s(failure(1))), {}),
         (None, BENIGN, (c(call(3, "new")), s(failure(3))), {}),
+        (None, SPOILED, PLAIN, {"unanswered": (b"1",)}),
+        ("unanswered", SPOILED, PLAIN, {"unanswered": (b"2",)}),
+        (None, SPOILED, (s(response(1, {"x": 1})), *PLAIN[2:]), {}),
+        ("rule:answers-nothing", SPOILED, (s(response(7, {"x": 1})), *PLAIN), {}),
+        ("ends-early", SPOILED, (*PLAIN, SERVER_LEAVES, ("end", {"exit": 1})), {}),
+        (None, NO_HANDSHAKE, PLAIN, {"unanswered": (b"1", b"2")}),
+        (None, NO_HANDSHAKE, (s(response(7, {"x": 1})), *PLAIN), {}),
+        (None, NO_HANDSHAKE, (*PLAIN, SERVER_LEAVES, ("end", {"exit": 1})), {}),
+        ("ends-early", NO_HANDSHAKE, (*PLAIN, SERVER_LEAVES, ("end", {"signal": 11})), {}),
+        ("does-not-end", NO_HANDSHAKE, (*PLAIN, CLIENT_LEAVES, ("end", {"signal": 9})), {}),
     ],
 )
 def test_a_server(
@@ -98,6 +116,11 @@ QUIET = {"status": 0}
         ("exit-status", BENIGN, PLAIN, {"status": 1}),
         (None, HARSH, PLAIN, {"status": 1}),
         (None, ENDING, PLAIN, {"status": 1}),
+        (None, NO_HANDSHAKE, PLAIN, {"status": 1}),
+        ("crash", NO_HANDSHAKE, PLAIN, {"status": -11}),
+        ("waits-for-ever", NO_HANDSHAKE, PLAIN, {"status": None, "hung": True}),
+        ("waits-for-ever", SPOILED, PLAIN, {"status": None, "hung": True}),
+        (None, NO_HANDSHAKE, (*PLAIN, *PLAIN[:2]), QUIET),
         ("crash", HARSH, PLAIN, {"status": -11}),
         ("hang", BENIGN, PLAIN, {"status": None, "hung": True}),
         ("waits-for-ever", HARSH, PLAIN[:3], {"status": None, "hung": True}),
@@ -116,6 +139,117 @@ def test_a_client(
     judged = CLIENT_ORACLES.judge(JudgedClient(run, variant, USUAL))
 
     assert [one for one in [oracle] if one] == [one.oracle for one in judged]
+
+
+@pytest.mark.parametrize(
+    ("text", "lines"),
+    [
+        ("it refuses initialize: no", (c(request(1, "initialize")), s(failure(1)))),
+        ("it does not answer the handshake", (c(request(1, "initialize")),)),
+        (
+            "it sends back what it is sent",
+            (c(request(1, "initialize")), s(request(1, "initialize"))),
+        ),
+        (
+            "it refuses initialize: no",
+            (
+                c(request(0, "server/discover")),
+                s(failure(0)),
+                c(request(1, "initialize")),
+                s(failure(1)),
+            ),
+        ),
+        (None, (c(request(9, "server/discover")), s(failure(9)), *OPENING)),
+        (None, PLAIN),
+    ],
+)
+def test_a_server_without_a_session(text: str | None, lines: tuple[Line, ...]) -> None:
+    """The recorded order fails, and says why."""
+    run = ServerRun(cassette(*lines, *ENDS))
+    judged = SERVER_ORACLES.judge(JudgedServer(run, BENIGN))
+
+    assert [one for one in [text] if one] == [
+        one.text for one in judged if one.oracle == "handshake"
+    ]
+
+
+def test_a_client_that_asks_nothing() -> None:
+    """The recorded order fails, with the last thing that the client said."""
+    run = ClientRun(cassette=cassette(), status=0, stderr=b"hello\nno server here\n")
+    text = "the client never connected: it ends with exit status 0: no server here"
+
+    assert [text] == [one.text for one in CLIENT_ORACLES.judge(JudgedClient(run, BENIGN))]
+
+
+def rows(*broken: tuple[str, str, str, str, str]) -> list[ExploredRow]:
+    """Rows of (step, kind, oracle, place, exception)."""
+    return [
+        ExploredRow(
+            n=n,
+            run=JudgedRun(
+                variant=Variant(
+                    step=step,  # type: ignore[arg-type]
+                    changes=(VariantChange(kind=kind, at="", text=""),),
+                ),
+                reached=True,
+                broken=[Broken(oracle, place, "", exception=exception)],
+            ),
+        )
+        for n, (step, kind, oracle, place, exception) in enumerate(broken, 1)
+    ]
+
+
+ONE_EACH = [[1], [2]]
+
+
+@pytest.mark.parametrize(
+    ("found", "causes"),
+    [
+        ([("cells", "a", "ends-early", "x", ""), ("cells", "b", "ends-early", "x", "")], [[1, 2]]),
+        (
+            [("cells", "a", "ends-early", "x", ""), ("cells", "a", "ends-early", "y", "")],
+            ONE_EACH,
+        ),
+        (
+            [("cells", "a", "unanswered", "x", ""), ("cells", "a", "ends-early", "x", "")],
+            ONE_EACH,
+        ),
+        (
+            [("faults", "drop", "ends-early", place, "KeyError: ..") for place in "xyz"],
+            [[1, 2, 3]],
+        ),
+        ([("faults", "duplicate", "ends-early", place, "") for place in "xyz"], [[1, 2, 3]]),
+        ([("faults", "duplicate", "ends-early", place, "") for place in "xy"], ONE_EACH),
+        (
+            [
+                *(("faults", "duplicate", "ends-early", place, "") for place in "xyz"),
+                ("cells", "at once", "ends-early", "x", ""),
+            ],
+            [[1, 2, 3], [4]],
+        ),
+    ],
+)
+def test_one_cause_is_told_once(
+    found: list[tuple[str, str, str, str, str]], causes: list[list[int]]
+) -> None:
+    """The same exception, a fault that breaks many calls, or the same call."""
+    assert causes == [[row.n for row in one] for one in rows_by_cause(rows(*found))]
+
+
+@pytest.mark.parametrize(
+    ("words", "tried"),
+    [
+        ("all", True),
+        ("none", True),
+        ("", True),
+        ("duplicate", False),
+        ("wire", False),
+        ("cancel,wire", True),
+    ],
+)
+def test_kinds_that_are_named_are_tried_without_cancels(words: str, tried: bool) -> None:
+    """Unless `cancel` is one of the words."""
+    assert tried is tries_cancels(words)
 
 
 def test_what_the_recorded_order_breaks_is_told_once() -> None:
