@@ -244,14 +244,15 @@ class _Reporter:
 
     def report(self, event: Miss | PlayerNote) -> None:
         from mcpmock.playback.miss import near_misses
-        from mcpmock.playback.player import InexactAnswer, PlayerNote
+        from mcpmock.playback.player import InexactAnswer, PlayerNote, UnaskedAnswer
 
         if isinstance(event, InexactAnswer):
             self._report_inexact(event)
             return
         if isinstance(event, PlayerNote):
-            if self._console.verbose:
-                self._print("note", f"{event.method}: {event.text}", method=event.method)
+            unasked = isinstance(event, UnaskedAnswer)
+            if self._console.verbose or (unasked and not self._console.quiet):
+                self._print("unasked" if unasked else "note", event.line, method=event.method)
             return
         self.missed += 1
         if self._console.json:

@@ -66,6 +66,8 @@ class LiveIds:
     """The live exchanges by the recorded ones."""
     recorded: dict[int, int] = attrs.field(factory=dict)
     """The recorded exchanges by the live ones."""
+    stream: int | None = None
+    """Over HTTP+SSE, the live exchange that carries everything the server sends."""
     versions: tuple[str, str] | None = None
     """The revision that was recorded and that of the live session, where they differ."""
     _numbers: IdTable[int] = attrs.field(factory=IdTable)
@@ -113,6 +115,7 @@ class LiveIds:
         if frame.fact is not None:
             return [self._render_fact(frame, live, bindings)]
         if planned.meta is not None and _names_endpoint(planned.meta):
+            self.stream = live
             frame = Frame(frame.direction, self._endpoint(frame.raw), frame.eol)
             rendered = [frame]
         else:

@@ -16,13 +16,16 @@ finds, `fallback` has mcpmock's own answers, `sessions` reports.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from http import HTTPStatus
 from typing import Literal
 
 import attrs
 
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
+from mcpmock.protocol import edit
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.messages import (
+    S2C,
     Batch,
     ExchangeEnd,
     Frame,
@@ -33,6 +36,7 @@ from mcpmock.protocol.messages import (
     ProcessExit,
     Request,
     Response,
+    SseMeta,
     Stderr,
     StreamEnd,
 )
@@ -69,6 +73,15 @@ class PlayerNote:
 
     method: str
     text: str
+
+    @property
+    def line(self) -> str:
+        return f"{self.method}: {self.text}"
+
+
+@attrs.frozen
+class UnaskedAnswer(PlayerNote):
+    """An answer to a method that no recorded client ever asked."""
 
 
 @attrs.frozen
@@ -513,10 +526,14 @@ class Player(Stage):
     def _answer_unknown(self, live: ClientMessage, now: float) -> None:
         if live.subject is None:
             return
-        answer = answer_lost(live) if self._is_lost(live) else self.fallback.answer(live.frame)
+        if self._is_lost(live) and not self.backed:
+            self._own_answers += answer_lost(live)
+            return
+        answer = self.fallback.answer(live.frame)
         answer = answer_unrecorded(live) if answer is None else answer
+        answer = self._answer_unasked(live) if answer is None else answer
         if answer is not None and not self.backed:
-            self._own_answers += answer
+            self._own_answers += self._placed(answer)
         elif self.selection.options.on_miss == "live":
             self.unanswered.append(live.frame)
             note = "not in the recording; the real server is asked"
@@ -525,7 +542,43 @@ class Player(Stage):
             miss = self._miss(live, live.subject)
             if self.selection.options.on_miss in ("error", "nearest"):
                 error = miss_error(live.ids, miss, isinstance(live.content, Batch))
-                self._own_answers += exchange(live.exchange, message=error)
+                self._own_answers += self._placed(exchange(live.exchange, message=error))
+
+    def _placed(self, answer: list[Frame]) -> list[Frame]:
+        """Return the answer to a request where the client waits for it: over HTTP+SSE on the event
+        stream.
+        """
+        streams = (candidate.ids.stream for candidate in self._speakers)
+        stream = next((one for one in streams if one in self._assembly.open), None)
+        if stream is None:
+            return answer
+        said = [
+            one
+            for frame in answer
+            if frame.fact is None
+            for one in (
+                Frame(S2C, fact=SseMeta(event="message"), exchange=stream),
+                Frame(S2C, frame.raw, exchange=stream),
+            )
+        ]
+        return [*exchange(answer[0].exchange, HTTPStatus.ACCEPTED), *said]
+
+    def _answer_unasked(self, live: ClientMessage) -> list[Frame] | None:
+        """Answer a list that no recorded client asked for, and say so once."""
+        options, request = self.selection.options, live.content
+        if options.exact or self._strict or options.on_miss == "live":
+            return None  # a real server has the list
+        unasked = self.selection.unasked
+        result = unasked.result_of(request) if isinstance(request, Request) else None
+        if result is None or not isinstance(request, Request):
+            return None
+        if request.method not in unasked.told:
+            unasked.told.add(request.method)
+            how = "an empty list" if request.method.endswith("/list") else "an empty result"
+            text = f"no recorded client asked this; answered with {how}"
+            self.report(UnaskedAnswer(request.method, text))
+        message = Frame(S2C, edit.response(request.id, result))
+        return exchange(live.exchange, message=message)
 
     def _hide_secrets(
         self, near: Sequence[NearMiss], live: ClientMessage

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from mcpmock.redaction.redaction_rules import RedactionRules
 
     from .echo import Variables
+    from .unasked import UnaskedMethods
 
 SessionId = Callable[[], str]
 """Gives the id of a live session."""
@@ -207,6 +208,13 @@ class SessionSelection:
             name = member(request.params, "name")
             return name is not None and decode(name) in self.read_only_tools
         return method.endswith("/list") or method in ("server/discover", "ping")
+
+    @cached_property
+    def unasked(self) -> UnaskedMethods:
+        """What no recorded client asked for."""
+        from .unasked import UnaskedMethods  # most replays need it not
+
+        return UnaskedMethods.of(self.cassette.takes)
 
     @cached_property
     def revisions(self) -> frozenset[str]:

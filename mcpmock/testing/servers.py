@@ -28,7 +28,7 @@ from mcpmock.faults.control import Faults, run_of
 from mcpmock.faults.fault import PlanError
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.playback.miss import spell_options
-from mcpmock.playback.player import InexactAnswer
+from mcpmock.playback.player import InexactAnswer, UnaskedAnswer
 from mcpmock.playback.session_selection import PlayerOptions
 from mcpmock.printable import many, printable, printable_lines, shell_command
 from mcpmock.redaction.redaction_rules import NO_OWN_RULES
@@ -217,7 +217,9 @@ class ServerUse:
             matches = "requests match" if rest else "request matches"
             more = f"; and {rest} more" if rest else ""
             fail(f"{rest + 1} {matches} nothing recorded in {settings.shown}: {first}{more}")
-        for text in _warnings([one for one in log.notes if isinstance(one, InexactAnswer)]):
+        unasked = [one.line for one in log.notes if isinstance(one, UnaskedAnswer)]
+        inexact = [one for one in log.notes if isinstance(one, InexactAnswer)]
+        for text in (*unasked, *_warnings(inexact)):
             warnings.warn(pytest.PytestWarning(printable_lines(f"mcpmock: {text}")), stacklevel=1)
         faults = self.server.faults
         if faults.mistakes():

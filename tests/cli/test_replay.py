@@ -170,6 +170,33 @@ def test_recording_to_a_folder(run: Run, file: Path, client: MemoryChannel, tmp_
     assert 0 == run("replay", file, "--record", f"{tmp_path}/b/")[0]
 
 
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        ([], ["mcpmock: prompts/list: no recorded client asked this; answered with an empty list"]),
+        (["-q"], []),
+        (
+            ["--json"],
+            [
+                '{"type":"unasked","text":"prompts/list: no recorded client asked this; answered '
+                'with an empty list","method":"prompts/list"}'
+            ],
+        ),
+    ],
+)
+def test_a_list_that_no_recorded_client_asked(
+    run: Run, tmp_path: Path, client: MemoryChannel, options: list[str], lines: list[str]
+) -> None:
+    """It is empty, and one line says so, however often it is asked. The status stays 0."""
+    file = tmp_path / "a.jsonl"
+    hello = {"protocolVersion": "2025-11-25", "capabilities": {"prompts": {}}}
+    file.write_bytes(cassette_bytes(OPENING[0], ("s2c", response(0, hello)), *OPENING[2:]))
+    says(client, request(1, "prompts/list"), request(2, "prompts/list"))
+
+    assert (0, "", lines) == (*(found := run("replay", *options, file))[:2], found[2].splitlines())
+    assert [response(n, {"prompts": []}) for n in (1, 2)] == heard(client)[1:]
+
+
 def test_near_misses_of_a_stub() -> None:
     """What is written by hand has no event."""
     differing = Mismatch("$.name", "now", "then")
