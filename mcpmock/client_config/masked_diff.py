@@ -8,10 +8,12 @@ from collections.abc import Iterator, Sequence
 from difflib import unified_diff
 
 from mcpmock.printable import shell_command
+from mcpmock.redaction.path_keys import keys_in_path
 from mcpmock.redaction.placeholders import HOLE
 from mcpmock.redaction.redactor import Redactor
 
 MASK = b"***"
+_URL = re.compile(r"\w+://[^\s\"'<>]+")
 MAX_LINE_CHARS = 300
 """Of a file with longer lines, only the command lines are shown."""
 
@@ -36,12 +38,15 @@ def masked_diff(
     words = max(commands, key=len)
     pairs = zip(words, _masked(words), strict=True)
     changed = [(word, masked) for word, masked in pairs if _clean(word) != masked]
+    keys = sorted({key for text in texts for key in _keys_in_paths(text)}, key=len, reverse=True)
     named = "|".join(re.escape(spelled) for i in _names(words) for spelled in _spellings(words[i]))
     for line in shown:
         text = line
         for word, masked in changed:
             for spelled in _spellings(word):
                 text = text.replace(spelled, spelled[0] + masked + spelled[0])
+        for key in keys:
+            text = text.replace(key, MASK.decode())
         parts = re.split(f"({named})", text) if named else [text]
         yield "".join(part if i % 2 else _masked_text(part) for i, part in enumerate(parts))
 
@@ -70,6 +75,13 @@ def _masked(words: Sequence[str]) -> list[str]:
 def _masked_text(text: str) -> str:
     clean = Redactor().text(text.encode("utf-8", "surrogatepass"))
     return HOLE.sub(MASK, clean).decode("utf-8", "replace")
+
+
+def _keys_in_paths(text: str) -> Iterator[str]:
+    """Yield the keys in the paths of the URLs in a configuration, which may escape slashes."""
+    for url in _URL.findall(text.replace("\\/", "/")):
+        raw = url.encode("utf-8", "surrogatepass")
+        yield from (raw[slice(*span)].decode() for span in keys_in_path(raw))
 
 
 def _names(words: Sequence[str]) -> list[int]:

@@ -116,7 +116,8 @@ class LiveIds:
             return [self._render_fact(frame, live, bindings)]
         if planned.meta is not None and _names_endpoint(planned.meta):
             self.stream = live
-            frame = Frame(frame.direction, self._endpoint(frame.raw), frame.eol)
+            uri = fill(self._endpoint(frame.raw), bindings, quoted=False)
+            frame = Frame(frame.direction, uri, frame.eol)
             rendered = [frame]
         else:
             rendered = self._render_message(planned, bindings)

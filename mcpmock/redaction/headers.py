@@ -13,6 +13,7 @@ from functools import lru_cache
 
 from mcpmock.protocol.raw_json import Span
 
+from .path_keys import keys_in_path
 from .secret_formats import Found, KindOf
 from .secret_names import SESSION_ID, kind_of_name, words_of
 
@@ -61,10 +62,12 @@ def in_field(name: str, value: bytes, kind_of: KindOf = kind_of_name) -> list[Fo
 
 def in_url(url: bytes, kind_of: KindOf = kind_of_name) -> Iterator[Found]:
     """Yield the secrets in a target, or in any text with a URL in it: userinfo, and values of
-    queries.
+    queries; where the text is one URL or target, the keys in its path.
     """
     for match in _USERINFO.finditer(url):
         yield Span(*match.span("secret")), "userinfo"
+    for key in keys_in_path(url):
+        yield key, "path-key"
     yield from in_query(url, kind_of)
 
 

@@ -69,6 +69,13 @@ def placeholders_in(raw: bytes) -> list[bytes]:
     return found
 
 
+def pattern_of(text: str) -> re.Pattern[str]:
+    """Return an expression for the paths that a path with placeholders stands for."""
+    parts = HOLE.split(text.encode("utf-8", "surrogateescape"))
+    texts = (re.escape(part.decode("utf-8", "surrogateescape")) for part in parts)
+    return re.compile("[^/]+".join(texts))
+
+
 def number_of(hole: bytes) -> int:
     """Return the number of a placeholder."""
     return int(hole.rpartition(b":")[2][:9])

@@ -37,7 +37,7 @@ from .text_redactor import IsContent, Look, Replacement, TextRedactor, everywher
 
 __all__ = ["HOLE", "PLACEHOLDER", "RULES", "Redactor", "redaction_of"]
 
-RULES = 2
+RULES = 3
 """The version of the rules, written into the header of every take."""
 
 _MAX_CACHED_FIELDS = 4096

@@ -30,6 +30,7 @@ from mcpmock.playback.plan.steps import bare
 from mcpmock.playback.player import Player
 from mcpmock.playback.session_selection import SessionSelection
 from mcpmock.protocol.transport_facts import NO_SESSION
+from mcpmock.redaction.placeholders import holds_placeholder, pattern_of
 from mcpmock.runner import LiveSession
 from mcpmock.transports.access_policy import AccessPolicy
 from mcpmock.transports.headers import Upstream
@@ -120,7 +121,13 @@ class HttpFront(Front):
         opened = self.opened or await self.open()
         path = serving.target.partition("?")[0]
         listener = HttpListener(
-            SessionRouter(serving.kind, path, posts=serving.posts, sessions=self.sessions),
+            SessionRouter(
+                serving.kind,
+                path,
+                posts=serving.posts,
+                sessions=self.sessions,
+                same_path=serving.same_path,
+            ),
             AccessPolicy(opened.port, self.hosts, self.origins, opened.token),
             opened.sockets,
             body_limit=serving.body_limit,
@@ -253,6 +260,12 @@ class _Serving:
         if self.selection is None or not self.as_recorded or self.kind is not TransportKind.SSE:
             return ()
         return self.selection.paths
+
+    @property
+    def same_path(self) -> Callable[[str], object] | None:
+        """Return what says whether a client means our path, where that holds the place of a key."""
+        path = self.target.partition("?")[0]
+        return pattern_of(path.rstrip("/")).fullmatch if holds_placeholder(path) else None
 
     @property
     def recorded_transport(self) -> str:

@@ -9,7 +9,7 @@ other paths. Nothing here answers or refuses anything; the listener in `channels
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from enum import Enum
 
 import attrs
@@ -54,6 +54,8 @@ class SessionRouter:
     remembered: int = MAX_SESSIONS
     posts: Collection[str] = ()
     """Where messages are posted to, as far as that is known before an endpoint event says so."""
+    same_path: Callable[[str], object] | None = None
+    """Says whether a path is this one where the recorded one has placeholders."""
     sessions: bool = True
     """Whether an `initialize` opens a session; without, all exchanges are one conversation."""
     _last: int = attrs.field(default=NO_SESSION, init=False)
@@ -163,7 +165,10 @@ class SessionRouter:
         if path == self.path:
             return True
         path = path.rstrip("/")
-        return path == self.path.rstrip("/") or path in self._moved
+        moved = path in self._moved
+        return (
+            path == self.path.rstrip("/") or moved or bool(self.same_path and self.same_path(path))
+        )
 
 
 def _is_initialize(body: bytes, *, whole: bool) -> bool:

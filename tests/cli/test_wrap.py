@@ -178,6 +178,27 @@ def test_a_remote_server(run: Run, home: Path) -> None:
     assert text == file.read_text("utf-8")
 
 
+@pytest.mark.parametrize("escaped", [False, True])
+def test_a_key_in_the_path_of_a_url(run: Run, home: Path, *, escaped: bool) -> None:
+    """The list and the change do not show it, the recorder gets it from a variable, and it is taken
+    back.
+    """
+    key = "pQ7vX2mK9rT4wZ8nB3cF"
+    text = json.dumps({"mcpServers": {"r": {"url": f"https://a.example/s/{key}/mcp"}}}, indent=1)
+    text = text.replace("/", "\\/") if escaped else text
+    file = put(home / ".cursor/mcp.json", text)
+    listed = run("wrap", "--list")
+    status, out, err = run("wrap", "r", "--yes")
+
+    assert 0 == status
+    assert "https://a.example/s/***/mcp" in listed[1]
+    assert key not in out + err + listed[1] + listed[2]
+    assert "--url-env" in words_of(file, "r")
+    assert key not in " ".join(words_of(file, "r"))
+    assert 0 == run("unwrap", "r", "--yes")[0]
+    assert text == file.read_text("utf-8")
+
+
 def test_a_remote_server_without_the_extra(
     run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -49,6 +49,8 @@ def shown(raw: bytes, found: list[Found]) -> str:
         ("Location", "https://u:p@h/", "https://u:<userinfo>@h/"),
         ("Location", "https://tok@h/", "https://<userinfo>@h/"),
         ("Referer", "http://h/?key=abc", "http://h/?key=<key>"),
+        ("Location", "/s/pQ7vX2mK9rT4wZ8nB3cF/mcp/", "/s/<path-key>/mcp/"),
+        ("Content-Location", "https://h/pQ7vX2mK9rT4wZ8nB3cF", "https://h/<path-key>"),
         ("Content-Type", "application/json; charset=utf-8", None),
         ("Accept", "application/json, text/event-stream;q=0.9", None),
         ("Mcp-Protocol-Version", "2025-11-25", None),

@@ -17,6 +17,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import ConversationEnd
 from mcpmock.errors import CassetteError, McpMockError
 from mcpmock.playback.player import PlayerOptions
+from mcpmock.redaction.cassettes import scan_cassette
 from mcpmock.sessions import http_front
 from mcpmock.sessions.http_front import mint
 from mcpmock.sessions.replay import Replay
@@ -46,6 +47,7 @@ from tests.support import (
     says,
 )
 from tests.support import ends as ends_exchange
+from tests.support.http_upstream import Asked, Reply
 from tests.support.memory_listener import PORT
 
 __all__ = ["web"]
@@ -111,6 +113,42 @@ async def test_the_transport_that_is_recorded(
         pass
 
     assert transport == load(tmp_path / "a.jsonl").takes[0].header.transport
+
+
+@pytest.mark.parametrize("asked", ["as announced", "another key"])
+async def test_a_key_in_the_path(web: Web, tmp_path: Path, asked: str) -> None:
+    """It reaches the server and is nowhere in the cassette; a replay takes any in its place, and
+    gives the client's back.
+    """
+    key, live = "pQ7vX2mK9rT4wZ8nB3cF", "Lx5nR8tY2bV6mQ9wK3zD"
+    file = tmp_path / "a.jsonl"
+
+    async def script(asked: Asked, reply: Reply) -> None:
+        told = {"seen": f"your key is {key}."}
+        location = f"https://public.example/s/{key}/docs"
+        await reply.whole(response(asked.message["id"], told), location=location)
+
+    web.server.script = script
+    async with running(web, recorder(web, file, f"http://upstream.example:99/s/{key}/mcp")):
+        assert f"/s/{key}/mcp" == web.announced[0].partition(str(PORT))[2]
+        await web.posts(PING)
+    assert f"/s/{key}/mcp" == web.server.asked[0].target
+    assert key.encode() not in file.read_bytes()
+    assert [] == scan_cassette(file.read_bytes())
+    [take] = load(file).takes
+    assert "http://upstream.example:99/s/mcpmock:secret:path-key:1/mcp" == take.header.target
+
+    web.announced.clear()
+    async with running(web, player(web, load(file))):
+        hole = "mcpmock:secret:path-key:1"
+        if asked == "another key":
+            web.announced[0], hole = web.announced[0].replace(hole, live), live
+        answer = await web.posts(request(7, "ping"))
+    assert (200, f"https://public.example/s/{hole}/docs") == (
+        answer.status,
+        dict(answer.headers)["location"],
+    )
+    assert response(7, {"seen": f"your key is {hole}."}) == answer.body
 
 
 async def test_secrets_of_the_url(web: Web, tmp_path: Path) -> None:
