@@ -71,13 +71,17 @@ _ROWS = (
     DiffRule("constraint-loosened", "changed", _COMPATIBLE, "more is taken"),
     DiffRule("constraint-changed", "changed", _RISKY, "a constraint"),
     DiffRule("default-changed", "changed", _RISKY, "a default"),
-    DiffRule("schema-changed", "changed", _RISKY, "a part of a schema"),
+    DiffRule("schema-changed", "changed", _RISKY, "a part of a schema, whose effect is not known"),
+    DiffRule("schema-not-compared", "changed", _RISKY, "a part of a schema that is not compared"),
     DiffRule("schema-note-changed", "changed", _COMPATIBLE, "a part of a schema that says nothing"),
     # what it promises to give
     DiffRule("output-schema-removed", "removed", _BREAKING, "an output schema is gone"),
     DiffRule("output-schema-added", "added", _COMPATIBLE, "an output schema is new"),
     DiffRule("output-field-removed", "removed", _BREAKING, "a field of the output is gone"),
     DiffRule("output-field-added", "added", _COMPATIBLE, "a field of the output is new"),
+    DiffRule(
+        "closed-output-field-added", "added", _RISKY, "a field is new in an output without others"
+    ),
     DiffRule("output-field-optional", "changed", _RISKY, "a field of the output may be absent"),
     DiffRule(
         "output-field-required", "changed", _COMPATIBLE, "a field of the output is always there"

@@ -1,0 +1,846 @@
+"""The normal form of a JSON Schema (2020-12): for each type, the alternatives that it accepts.
+
+References, `allOf` and unions of one are put in place; `anyOf`, lists of types and enumerations
+become alternatives; what says nothing of a type is left out; bounds of integers include their end.
+So schemas of one meaning have, in nearly all cases, one form, and `schema_changes` compares those.
+The schemas inside are read when they are compared: a schema may refer to itself.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable, Iterable, Iterator
+from enum import Enum
+from fractions import Fraction
+from functools import lru_cache
+from itertools import chain
+from typing import Any
+
+import attrs
+
+from .normalize import key_of
+from .schema_document import EVERYTHING, Part, Schema, SchemaDocument
+from .severity import DocumentPath
+
+TYPES = ("null", "boolean", "number", "string", "array", "object")
+SCALARS = TYPES[:4]
+UNIONS = ("anyOf", "oneOf")
+OBJECTS = {"type": "object"}
+_TEXTS = {"type": "string"}
+_MAX_ALTERNATIVES = 512
+"""What combines to more is not compared."""
+
+
+class Effect(Enum):
+    """What a keyword does to what a schema accepts."""
+
+    LOWER = "a greater value accepts less"
+    UPPER = "a smaller value accepts less"
+    DEMAND = "its presence accepts less"
+    APPLIED = "it accepts less if a schema in it accepts less"
+    REVERSED = "it accepts less if the schema in it accepts more"
+    CONDITION = "it accepts less or more if the schema in it changes"
+    PLACED = "it is resolved in the normal form"
+    NOTE = "it accepts nothing less"
+
+
+@attrs.frozen
+class Keyword:
+    """A keyword of JSON Schema, of any draft that servers still send."""
+
+    effect: Effect
+    shape: type | tuple[type, ...] = object
+    """What its value is. Any other value says nothing that is known."""
+    types: tuple[str, ...] = TYPES
+    """The types of values that it is about."""
+    rule: str = "schema-note-changed"
+    """Of a note, the rule of the diff that a change of it falls under."""
+
+
+_NUMBER, _SCHEMA, _SCHEMAS = (int, float), (dict, bool), (list,)
+_ABOUT = {kind: (kind,) for kind in TYPES}
+_APPLIED, _DEMAND, _NOTE, _PLACED = Effect.APPLIED, Effect.DEMAND, Effect.NOTE, Effect.PLACED
+KEYWORDS = {
+    "type": Keyword(_PLACED, (str, list)),
+    "enum": Keyword(_PLACED, list),
+    "const": Keyword(_PLACED),
+    "$ref": Keyword(_PLACED, str),
+    "$dynamicRef": Keyword(_PLACED, str),
+    "$recursiveRef": Keyword(_PLACED, str),
+    "$defs": Keyword(_PLACED, dict),
+    "definitions": Keyword(_PLACED, dict),
+    "allOf": Keyword(_PLACED, list),
+    "anyOf": Keyword(_PLACED, list),
+    "oneOf": Keyword(_PLACED, list),
+    "not": Keyword(Effect.REVERSED, _SCHEMA),
+    "if": Keyword(Effect.CONDITION, _SCHEMA),
+    "then": Keyword(_APPLIED, _SCHEMA),
+    "else": Keyword(_APPLIED, _SCHEMA),
+    "minimum": Keyword(Effect.LOWER, _NUMBER, _ABOUT["number"]),
+    "exclusiveMinimum": Keyword(_PLACED, _NUMBER, _ABOUT["number"]),
+    "maximum": Keyword(Effect.UPPER, _NUMBER, _ABOUT["number"]),
+    "exclusiveMaximum": Keyword(_PLACED, _NUMBER, _ABOUT["number"]),
+    "multipleOf": Keyword(_DEMAND, _NUMBER, _ABOUT["number"]),
+    "minLength": Keyword(Effect.LOWER, _NUMBER, _ABOUT["string"]),
+    "maxLength": Keyword(Effect.UPPER, _NUMBER, _ABOUT["string"]),
+    "pattern": Keyword(_DEMAND, str, _ABOUT["string"]),
+    "format": Keyword(_DEMAND, str, ("string", "number")),
+    "prefixItems": Keyword(_APPLIED, list, _ABOUT["array"]),
+    "items": Keyword(_APPLIED, (dict, bool, list), _ABOUT["array"]),
+    "additionalItems": Keyword(_APPLIED, _SCHEMA, _ABOUT["array"]),
+    "unevaluatedItems": Keyword(_APPLIED, _SCHEMA, _ABOUT["array"]),
+    "contains": Keyword(_APPLIED, _SCHEMA, _ABOUT["array"]),
+    "minContains": Keyword(_PLACED, _NUMBER, _ABOUT["array"]),
+    "maxContains": Keyword(_PLACED, _NUMBER, _ABOUT["array"]),
+    "minItems": Keyword(Effect.LOWER, _NUMBER, _ABOUT["array"]),
+    "maxItems": Keyword(Effect.UPPER, _NUMBER, _ABOUT["array"]),
+    "uniqueItems": Keyword(_DEMAND, bool, _ABOUT["array"]),
+    "properties": Keyword(_APPLIED, dict, _ABOUT["object"]),
+    "patternProperties": Keyword(_APPLIED, dict, _ABOUT["object"]),
+    "additionalProperties": Keyword(_APPLIED, _SCHEMA, _ABOUT["object"]),
+    "unevaluatedProperties": Keyword(_APPLIED, _SCHEMA, _ABOUT["object"]),
+    "propertyNames": Keyword(_APPLIED, _SCHEMA, _ABOUT["object"]),
+    "required": Keyword(_DEMAND, list, _ABOUT["object"]),
+    "minProperties": Keyword(Effect.LOWER, _NUMBER, _ABOUT["object"]),
+    "maxProperties": Keyword(Effect.UPPER, _NUMBER, _ABOUT["object"]),
+    "dependentRequired": Keyword(_DEMAND, dict, _ABOUT["object"]),
+    "dependentSchemas": Keyword(_APPLIED, dict, _ABOUT["object"]),
+    "dependencies": Keyword(_APPLIED, dict, _ABOUT["object"]),
+    "title": Keyword(_NOTE, rule="description-changed"),
+    "description": Keyword(_NOTE, rule="description-changed"),
+    "default": Keyword(_NOTE, rule="default-changed"),
+    "examples": Keyword(_NOTE),
+    "deprecated": Keyword(_NOTE),
+    "readOnly": Keyword(_NOTE),
+    "writeOnly": Keyword(_NOTE),
+    "$comment": Keyword(_NOTE),
+    "$schema": Keyword(_NOTE),
+    "$id": Keyword(_NOTE),
+    "$anchor": Keyword(_NOTE),
+    "$dynamicAnchor": Keyword(_NOTE),
+    "$vocabulary": Keyword(_NOTE),
+    "discriminator": Keyword(_NOTE),
+}
+"""Every keyword that is judged. A change of any other one (`contentSchema`, `x-..`) is said to be
+one whose effect is not known.
+"""
+_UNJUDGED = "schema-changed"
+
+
+def _named(effect: Effect) -> dict[str, str]:
+    return {name: one.types[0] for name, one in KEYWORDS.items() if one.effect is effect}
+
+
+LOWER, UPPER = _named(Effect.LOWER), _named(Effect.UPPER)
+"""The bounds, and the type that each is about."""
+_DEMANDED = ("pattern", "format", "multipleOf", "uniqueItems")
+_EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
+
+
+def note_rule(name: str) -> str:
+    """Return the rule of the diff for a keyword that does not change what is accepted."""
+    known = KEYWORDS.get(name)
+    return known.rule if known and known.effect is Effect.NOTE else _UNJUDGED
+
+
+@attrs.frozen
+class Located:
+    """A value in a schema, and where it stands."""
+
+    value: Any
+    path: DocumentPath
+
+
+@attrs.frozen
+class Bound:
+    """A bound of a number, or of how many there are: `minimum` is `exclusiveMinimum` too."""
+
+    value: Fraction | float
+    exclusive: bool
+    at: Located
+
+    def for_integers(self, *, lower: bool) -> Fraction | float:
+        """Return the first or last integer within."""
+        end = (math.ceil if lower else math.floor)(self.value)
+        beyond = self.exclusive and end == self.value
+        return end + (beyond if lower else -beyond)
+
+
+@attrs.frozen
+class Frame:
+    """The members or items that one schema names, and what holds of all others."""
+
+    named: dict[str, Part] = attrs.field(factory=dict)
+    patterns: dict[str, Part] = attrs.field(factory=dict)
+    first: list[Part] = attrs.field(factory=list)
+    rest: Part | None = None
+
+    def member(self, name: str) -> Schema:
+        found = [part for part in (self.named.get(name),) if part]
+        found += [part for pattern, part in self.patterns.items() if matches(pattern, name)]
+        return tuple(found) if found else self.others
+
+    def item(self, place: int) -> Schema:
+        return (self.first[place],) if place < len(self.first) else self.others
+
+    @property
+    def others(self) -> Schema:
+        return () if self.rest is None else (self.rest,)
+
+
+@attrs.frozen
+class Contained:
+    """`contains` with its numbers."""
+
+    schema: Schema
+    least: Located
+    most: Located | None
+
+
+@attrs.define(kw_only=True)
+class Alternative:
+    """One way to be accepted, for values of one type."""
+
+    type: str
+    path: DocumentPath
+    """The branch of a union, or the schema."""
+    parts: frozenset[int] = frozenset()
+    """The identities of the parts that say it."""
+    raw: Any = None
+    """What stands there."""
+    integer: bool = False
+    values: dict[bytes, Any] | None = None
+    """The only values; None for any."""
+    values_at: list[Located] = attrs.field(factory=list)
+    bounds: dict[str, Bound] = attrs.field(factory=dict)
+    demands: dict[str, dict[bytes, Located]] = attrs.field(factory=dict)
+    frames: list[Frame] = attrs.field(factory=list)
+    required: dict[str, Located] = attrs.field(factory=dict)
+    dependent: dict[str, dict[str, Located]] = attrs.field(factory=dict)
+    inner: dict[tuple[str, ...], Schema] = attrs.field(factory=dict)
+    """`propertyNames` and `dependentSchemas`: more of them accept less."""
+    contained: list[Contained] = attrs.field(factory=list)
+    negations: list[Schema] = attrs.field(factory=list)
+    conditions: list[tuple[Schema, Schema, Schema]] = attrs.field(factory=list)
+    notes: dict[str, list[Located]] = attrs.field(factory=dict)
+
+    @property
+    def is_whole_number(self) -> bool:
+        """Whether it accepts integers alone."""
+        multiples = self.demands.get("multipleOf", {}).values()
+        return self.integer or any(is_multiple(one.value, 1) for one in multiples)
+
+    @property
+    def is_whole_type(self) -> bool:
+        """Whether it accepts all values of its type."""
+        return self.values in (None, _ALL_VALUES.get(self.type)) and not (
+            self.integer
+            or self.bounds
+            or self.demands
+            or self.frames
+            or self.required
+            or self.dependent
+            or self.inner
+            or self.contained
+            or self.negations
+            or self.conditions
+        )
+
+    @property
+    def named(self) -> dict[str, None]:
+        """The members that it names, in order."""
+        return {name: None for frame in self.frames for name in frame.named}
+
+    def member(self, name: str) -> Schema:
+        return tuple(chain.from_iterable(frame.member(name) for frame in self.frames))
+
+    def item(self, place: int) -> Schema:
+        return tuple(chain.from_iterable(frame.item(place) for frame in self.frames))
+
+    def matching(self, pattern: str) -> Schema:
+        """Return what holds of a member that matches this pattern alone."""
+        return tuple(
+            chain.from_iterable(
+                (frame.patterns[pattern],) if pattern in frame.patterns else frame.others
+                for frame in self.frames
+            )
+        )
+
+    @property
+    def others(self) -> Schema:
+        """What holds of members or items that are not named."""
+        return tuple(chain.from_iterable(frame.others for frame in self.frames))
+
+    def takes(self, value: Any) -> bool:
+        """Return whether this value is certainly accepted."""
+        if self.values is not None:
+            return value_key(value) in self.values
+        if self.type not in SCALARS:
+            return self.is_whole_type
+        return not (self.negations or self.conditions) and self._fits(value)
+
+    def _fits(self, value: Any) -> bool:
+        """Return whether a scalar is within the bounds and demands, as far as those are known."""
+        measured = len(value) if isinstance(value, str) else value
+        if self.integer and measured != int(measured):
+            return False
+        for name, bound in self.bounds.items():
+            one, other = (bound.value, measured) if name in LOWER else (measured, bound.value)
+            if one > other or (one == other and bound.exclusive):
+                return False
+        patterns = self.demands.get("pattern", {}).values()
+        multiples = self.demands.get("multipleOf", {}).values()
+        return all(matches(str(one.value), value) for one in patterns) and all(
+            is_multiple(value, one.value) for one in multiples
+        )
+
+
+@attrs.define
+class Form:
+    """What a schema accepts: for each type the alternatives."""
+
+    types: dict[str, list[Alternative]] = attrs.field(factory=dict)
+    notes: dict[str, list[Located]] = attrs.field(factory=dict)
+    """What is said of all alternatives."""
+    type_at: Located | None = None
+    unfollowed: list[Located] = attrs.field(factory=list)
+    """What could not be read: references that lead elsewhere, unions that are too large."""
+    exclusive: list[tuple[DocumentPath, list[Schema]]] = attrs.field(factory=list)
+    """The `oneOf` whose branches may accept the same value."""
+
+    @property
+    def is_everything(self) -> bool:
+        return not self.unfollowed and all(
+            any(one.is_whole_type for one in self.types.get(kind, ())) for kind in TYPES
+        )
+
+    @property
+    def is_nothing(self) -> bool:
+        return not self.unfollowed and not self.types
+
+    @property
+    def type_words(self) -> frozenset[str]:
+        words = {kind for kind in self.types if kind != "number"}
+        numbers = self.types.get("number", ())
+        return frozenset(
+            words
+            | (
+                {"integer" if all(one.is_whole_number for one in numbers) else "number"}
+                if numbers
+                else set()
+            )
+        )
+
+
+@attrs.define(eq=False)
+class FormReader:
+    """Reads the forms of one document, each once."""
+
+    document: SchemaDocument
+    _forms: dict[tuple[tuple[int, ...], tuple[DocumentPath, ...]], Form] = attrs.field(factory=dict)
+    _open: set[tuple[int, ...]] = attrs.field(factory=set)
+
+    def form(self, schema: Schema) -> Form:
+        """Return the normal form."""
+        key = tuple(id(part.raw) for part in schema), tuple(part.path for part in schema)
+        if key not in self._forms:
+            self._open.add(key[0])
+            self._forms[key] = _Reader(self).form(schema)
+            self._open.discard(key[0])
+        return self._forms[key]
+
+    def form_unless_open(self, schema: Schema) -> Form | None:
+        """Return the normal form; None if it is being read, because it refers to itself."""
+        if tuple(id(part.raw) for part in schema) in self._open:
+            return None
+        return self.form(schema)
+
+    def tags(self, alternative: Alternative, name: str) -> set[bytes]:
+        """Return the few values that a member may have; empty for any."""
+        form = self.form_unless_open(alternative.member(name))
+        found: set[bytes] = set()
+        for one in chain.from_iterable(form.types.values() if form else ()):
+            if not one.values_at:
+                return set()
+            found |= (one.values or {}).keys()
+        return found
+
+
+_Flats = tuple[Part, ...]
+"""Parts whose own keywords must all hold; `allOf` and the like are taken out."""
+
+
+@attrs.define
+class _Reader:
+    reader: FormReader
+    found: Form = attrs.field(factory=Form)
+    _has_unions: bool = False
+
+    def form(self, schema: Schema) -> Form:
+        shared: list[Part] = []
+        choices = self._choices(schema, frozenset(), shared)
+        form = self.found
+        form.notes = _notes(shared)
+        form.type_at = next(
+            (Located(p.raw["type"], (*p.path, "type")) for p in shared if "type" in p.raw), None
+        )
+        path = schema[0].path if schema else ()
+        for flats in choices:
+            own = [part for part in flats if part not in shared]
+            here = own[0].path if own else path
+            for kind in TYPES:
+                parts = sum(part.raw is not OBJECTS for part in schema)
+                alternative = self._alternative(flats, kind, here, parts)
+                if alternative is not None:
+                    alternative.raw = own[0].raw if own else schema[0].raw if schema else True
+                    form.types.setdefault(kind, []).append(alternative)
+        for kind in SCALARS:
+            if kind in form.types:
+                form.types[kind] = _with_joined_values(form.types[kind])
+        return form
+
+    def _choices(self, schema: Schema, above: frozenset[int], shared: list[Part]) -> list[_Flats]:
+        """Return the alternatives, each as parts without references, `allOf` and unions; `shared`
+        takes the parts that all of them have.
+        """
+        unions: list[list[_Flats]] = []
+        seen = set(above)
+        todo = [*reversed(schema)]
+        while todo:
+            part = todo.pop()
+            raw = part.raw
+            if raw is False:
+                return []
+            if raw is True:
+                continue
+            if not isinstance(raw, dict):
+                self.found.unfollowed.append(Located(raw, part.path))
+                continue
+            self.found.unfollowed += _unreadable(part)
+            if id(raw) in above:  # a union that is its own branch
+                return []
+            if id(raw) in seen:
+                continue
+            seen.add(id(raw))
+            shared.append(part)
+            more = [*self._put_in_place(part)]
+            for name in UNIONS:
+                branches = raw.get(name)
+                if not isinstance(branches, list):
+                    continue
+                inside = [part.inside(one, name, i) for i, one in enumerate(branches)]
+                if len(inside) == 1:
+                    more += inside
+                else:
+                    rows = [self._choices((one,), frozenset(seen), []) for one in inside]
+                    self._note_overlap(name, part, inside, rows)
+                    unions.append([flats for row in rows for flats in row])
+            todo += reversed(more)
+        choices: list[_Flats] = [tuple(shared)]
+        for union in unions:
+            self._has_unions = True
+            if len(choices) * len(union) > _MAX_ALTERNATIVES:
+                self.found.unfollowed.append(Located("union", schema[0].path))
+                continue
+            choices = [(*one, *other) for one in choices for other in union]
+        return choices
+
+    def _put_in_place(self, part: Part) -> Iterator[Part]:
+        raw = part.raw
+        if "$ref" in raw:
+            target = self.reader.document.referenced(part)
+            if target is None:
+                self.found.unfollowed.append(Located(raw["$ref"], (*part.path, "$ref")))
+            else:
+                yield target
+        for name in ("$dynamicRef", "$recursiveRef"):
+            if name in raw:
+                self.found.unfollowed.append(Located(raw[name], (*part.path, name)))
+        branches = raw.get("allOf")
+        for i, branch in enumerate(branches if isinstance(branches, list) else ()):
+            yield part.inside(branch, "allOf", i)
+
+    def _note_overlap(
+        self, name: str, part: Part, inside: list[Part], rows: list[list[_Flats]]
+    ) -> None:
+        if name != "oneOf":
+            return
+        seen: dict[str, list[Alternative]] = {}
+        for row in rows:
+            here: dict[str, list[Alternative]] = {}
+            for flats in row:
+                for kind in TYPES:
+                    one = self._alternative(flats, kind, part.path, 1)
+                    if one is not None:
+                        here.setdefault(kind, []).append(one)
+            for kind, alternatives in here.items():
+                for one in alternatives:
+                    if not all(self._are_apart(one, other) for other in seen.get(kind, ())):
+                        branches: list[Schema] = [(branch,) for branch in inside]
+                        self.found.exclusive.append(((*part.path, name), branches))
+                        return
+            for kind, alternatives in here.items():
+                seen.setdefault(kind, []).extend(alternatives)
+
+    def _are_apart(self, one: Alternative, other: Alternative) -> bool:
+        """Return whether certainly no value is accepted by both."""
+        if one.values is not None and other.values is not None:
+            return not one.values.keys() & other.values.keys()
+        for name in one.required.keys() & other.required.keys():
+            tags = [self.reader.tags(side, name) for side in (one, other)]
+            if tags[0] and tags[1] and not tags[0] & tags[1]:
+                return True
+        for name, upper in zip(LOWER, UPPER, strict=True):
+            for lows, highs in ((one, other), (other, one)):
+                low, high = lows.bounds.get(name), highs.bounds.get(upper)
+                if low and high and low.value > high.value:
+                    return True
+        return False
+
+    def _alternative(
+        self, flats: _Flats, kind: str, path: DocumentPath, parts: int
+    ) -> Alternative | None:
+        """Return what these parts accept of one type; None if that is nothing."""
+        found = Alternative(
+            type=kind,
+            path=path,
+            values=_ALL_VALUES.get(kind),
+            parts=frozenset(id(part.raw) for part in flats),
+        )
+        for part in flats:
+            if not _has_type(part.raw, kind):
+                return None
+            found.integer = found.integer or (
+                kind == "number" and "number" not in _type_list(part.raw)
+            )
+            if not _read_values(part, found):
+                return None
+            _read_bounds(part, found)
+            _read_demands(part, found)
+            _read_applicators(part, found)
+            if kind == "object":
+                _read_object(part, found)
+            elif kind == "array":
+                _read_array(part, found)
+        self._read_unevaluated(flats, found, parts)
+        found.notes = _notes(flats)
+        return found if self._is_possible(found) else None
+
+    def _read_unevaluated(self, flats: _Flats, found: Alternative, parts: int) -> None:
+        """Put `unevaluatedProperties` in the place of `additionalProperties`, where that is all."""
+        name = {"object": "unevaluatedProperties", "array": "unevaluatedItems"}.get(found.type)
+        said = [part for part in flats if name in part.raw]
+        if not said or name is None:
+            return
+        # It sees what stands beside it and in place below it, and of a union all branches that a
+        # value fits (core 11.2, 11.3).
+        elsewhere = found.inner or found.contained or found.negations or found.conditions
+        if parts > 1 or said != [flats[0]] or self._has_unions or elsewhere:
+            self.found.unfollowed.append(Located(said[0].raw[name], (*said[0].path, name)))
+        elif not any(frame.rest for frame in found.frames):
+            rest = said[0].inside(said[0].raw[name], name)
+            free = said[0].inside(True)
+            found.frames.append(
+                Frame(
+                    dict.fromkeys(found.named, free),
+                    {one: free for frame in found.frames for one in frame.patterns},
+                    [free] * max((len(frame.first) for frame in found.frames), default=0),
+                    rest,
+                )
+            )
+
+    def _is_possible(self, found: Alternative) -> bool:
+        """Settle what the keywords say together; return whether any value is left."""
+        if found.type == "array":
+            _settle_items(found)
+        found.negations = [one for one in found.negations if not self._is_nothing(one, found.type)]
+        if any(self._is_everything(one, found.type) for one in found.negations):
+            return False
+        named = found.inner.get(("propertyNames",))
+        if named and self._is_everything(named, "string"):
+            del found.inner[("propertyNames",)]
+        least = found.bounds.get("minProperties")
+        if least is not None and least.value <= len(found.required):
+            del found.bounds["minProperties"]
+        readable = all(is_readable(one.value) for one in found.demands.get("pattern", {}).values())
+        if found.values is not None and found.type in SCALARS and readable:
+            found.values = {k: v for k, v in found.values.items() if found._fits(v)}
+            found.bounds.clear()
+            found.demands.clear()
+        for lower, upper in zip(LOWER, UPPER, strict=True):
+            low, high = found.bounds.get(lower), found.bounds.get(upper)
+            if low and high and low.value > high.value:
+                return False
+        if found.values == {}:
+            return False
+        return not any(self._accepts_nothing(found.member(name)) for name in found.required)
+
+    def _accepts_nothing(self, schema: Schema) -> bool:
+        form = self.reader.form_unless_open(schema)
+        return form is not None and form.is_nothing
+
+    def _is_nothing(self, schema: Schema, kind: str) -> bool:
+        form = self.reader.form_unless_open(schema)
+        return form is not None and not form.unfollowed and kind not in form.types
+
+    def _is_everything(self, schema: Schema, kind: str) -> bool:
+        form = self.reader.form_unless_open(schema)
+        return form is not None and any(one.is_whole_type for one in form.types.get(kind, ()))
+
+
+def _has_type(raw: dict[str, Any], kind: str) -> bool:
+    types = _type_list(raw)
+    return not types or kind in types or (kind == "number" and "integer" in types)
+
+
+def _type_list(raw: dict[str, Any]) -> list[str]:
+    """Return the types that are named; `number` too where none is."""
+    types = raw.get("type")
+    if isinstance(types, str):
+        return [types]
+    return [one for one in types if isinstance(one, str)] if isinstance(types, list) else [*TYPES]
+
+
+_ALL_VALUES: dict[str, dict[bytes, Any]] = {
+    "null": {b"null": None},
+    "boolean": {b"false": False, b"true": True},
+}
+
+
+def _read_values(part: Part, found: Alternative) -> bool:
+    raw = part.raw
+    for name in ("enum", "const"):
+        if name not in raw or (name == "enum" and not isinstance(raw[name], list)):
+            continue
+        values = raw[name] if name == "enum" else [raw[name]]
+        mine = {value_key(one): one for one in values if type_of(one) == found.type}
+        known = found.values
+        found.values = mine if known is None else {k: v for k, v in mine.items() if k in known}
+        found.values_at.append(Located(raw[name], (*part.path, name)))
+    return found.values != {}
+
+
+def _read_bounds(part: Part, found: Alternative) -> None:
+    for table, tighter in ((LOWER, max), (UPPER, min)):
+        for name, kind in table.items():
+            if kind != found.type:
+                continue
+            for bound in _bounds_of(part, name):
+                known = found.bounds.get(name)
+                if name in LOWER and kind != "number" and bound.value <= 0:
+                    continue
+                sign = 1 if tighter is max else -1
+                rank: Callable[[Bound], Any] = lambda one: (sign * one.value, one.exclusive)  # noqa: B023, E731
+                if known is None or rank(bound) > rank(known):
+                    found.bounds[name] = bound
+
+
+def _bounds_of(part: Part, name: str) -> Iterator[Bound]:
+    for keyword in (name, _EXCLUSIVE.get(name, "")):
+        value = part.raw.get(keyword)
+        if is_number(value):
+            # draft 4: `exclusiveMinimum: true` says that `minimum` is one.
+            beside = keyword == name and part.raw.get(_EXCLUSIVE.get(name, "")) is True
+            at = Located(value, (*part.path, keyword))
+            yield Bound(exact(value), keyword != name or beside, at)
+
+
+def _read_demands(part: Part, found: Alternative) -> None:
+    for name in _DEMANDED:
+        value = part.raw.get(name)
+        known = KEYWORDS[name]
+        if found.type not in known.types or not isinstance(value, known.shape):
+            continue
+        if name == "uniqueItems" and value is not True:
+            continue
+        if name == "multipleOf" and is_number(value) and value == 1:
+            found.integer = True
+        elif not (
+            name == "multipleOf" and is_number(value) and found.integer and 1 % exact(value) == 0
+        ):
+            here = found.demands.setdefault(name, {})
+            here.setdefault(value_key(value), Located(value, (*part.path, name)))
+
+
+def _read_applicators(part: Part, found: Alternative) -> None:
+    raw = part.raw
+    if "not" in raw:
+        found.negations.append((part.inside(raw["not"], "not"),))
+    if "if" in raw and ("then" in raw or "else" in raw):
+        sides = [
+            (part.inside(raw[name], name),) if name in raw else EVERYTHING
+            for name in ("if", "then", "else")
+        ]
+        found.conditions.append((sides[0], sides[1], sides[2]))
+
+
+def _read_object(part: Part, found: Alternative) -> None:
+    raw = part.raw
+    named, patterns = (
+        {name: part.inside(inner, keyword, name) for name, inner in _object(raw, keyword)}
+        for keyword in ("properties", "patternProperties")
+    )
+    rest = (
+        part.inside(raw["additionalProperties"], "additionalProperties")
+        if "additionalProperties" in raw
+        else None
+    )
+    if named or patterns or rest:
+        found.frames.append(Frame(named, patterns, [], rest))
+    for i, name in enumerate(_strings(raw.get("required"))):
+        found.required.setdefault(name, Located(name, (*part.path, "required", i)))
+    if "propertyNames" in raw:
+        of_text = part.inside(_TEXTS)
+        here = part.inside(raw["propertyNames"], "propertyNames")
+        found.inner[("propertyNames",)] = (*found.inner.get(("propertyNames",), (of_text,)), here)
+    for keyword in ("dependentRequired", "dependentSchemas", "dependencies"):
+        for name, value in _object(raw, keyword):
+            if isinstance(value, list):
+                row = found.dependent.setdefault(name, {})
+                for other in _strings(value):
+                    row.setdefault(other, Located(value, (*part.path, keyword, name)))
+            elif keyword != "dependentRequired":
+                key = ("dependentSchemas", name)
+                found.inner[key] = (*found.inner.get(key, ()), part.inside(value, keyword, name))
+
+
+def _read_array(part: Part, found: Alternative) -> None:
+    raw = part.raw
+    # Before 2020-12, `items` as a list was what `prefixItems` is now.
+    older = isinstance(raw.get("items"), list)
+    first, rest = ("items", "additionalItems") if older else ("prefixItems", "items")
+    places = raw[first] if isinstance(raw.get(first), list) else []
+    prefix = [part.inside(one, first, i) for i, one in enumerate(places)]
+    others = part.inside(raw[rest], rest) if rest in raw and (places or rest == "items") else None
+    if prefix or others:
+        found.frames.append(Frame({}, {}, prefix, others))
+    if "contains" in raw:
+        least = Located(raw.get("minContains", 1), (*part.path, "minContains"))
+        most = (
+            Located(raw["maxContains"], (*part.path, "maxContains"))
+            if "maxContains" in raw
+            else None
+        )
+        if most is not None or least.value != 0:
+            schema = (part.inside(raw["contains"], "contains"),)
+            found.contained.append(Contained(schema, least, most))
+
+
+def _settle_items(found: Alternative) -> None:
+    """Say one thing in one way: no more items, or an upper bound."""
+    most = found.bounds.get("maxItems")
+    for frame in found.frames:
+        if frame.rest is not None and frame.rest.raw is False:
+            end = len(frame.first)
+            if most is None or most.value > end:
+                most = Bound(Fraction(end), False, Located(False, frame.rest.path))
+    if most is None:
+        return
+    found.bounds["maxItems"] = most
+    free = most.value <= max((len(frame.first) for frame in found.frames), default=0)
+    frames = [
+        Frame({}, {}, f.first[: int(most.value)], None if free else f.rest) for f in found.frames
+    ]
+    found.frames = [frame for frame in frames if frame.first or frame.rest]
+
+
+def _with_joined_values(row: list[Alternative]) -> list[Alternative]:
+    """Return the alternatives of a scalar type with one for all enumerated values."""
+    listed = [
+        one for one in row if one.values is not None and not (one.negations or one.conditions)
+    ]
+    if len(listed) < 2:
+        return row
+    values = {key: value for one in listed for key, value in (one.values or {}).items()}
+    notes: dict[str, list[Located]] = {}
+    for one in listed:
+        for name, said in one.notes.items():
+            notes.setdefault(name, []).extend(said)
+    places = [at for one in listed for at in one.values_at]
+    parts = frozenset(chain.from_iterable(one.parts for one in listed))
+    joined = attrs.evolve(
+        listed[0], values=values, values_at=places, notes=notes, parts=parts | {len(values)}
+    )
+    return [joined, *(one for one in row if one not in listed)]
+
+
+def _notes(flats: Iterable[Part]) -> dict[str, list[Located]]:
+    found: dict[str, list[Located]] = {}
+    for part in flats:
+        for name, value in part.raw.items():
+            known = KEYWORDS.get(name)
+            if known is None or known.effect is _NOTE or not isinstance(value, known.shape):
+                found.setdefault(name, []).append(Located(value, (*part.path, name)))
+    return found
+
+
+def _unreadable(part: Part) -> Iterator[Located]:
+    """Yield the types that do not exist, and the patterns for names that Python cannot read."""
+    for name in _type_list(part.raw):
+        if name not in TYPES and name != "integer":
+            yield Located(name, (*part.path, "type"))
+    for pattern, _ in _object(part.raw, "patternProperties"):
+        if not is_readable(pattern):
+            yield Located(pattern, (*part.path, "patternProperties", pattern))
+
+
+def _object(raw: dict[str, Any], keyword: str) -> Iterable[tuple[str, Any]]:
+    value = raw.get(keyword)
+    return value.items() if isinstance(value, dict) else ()
+
+
+def _strings(value: Any) -> list[str]:
+    return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def exact(value: Any) -> Fraction | float:
+    """Return a number as it is written: 0.1 is a tenth."""
+    return Fraction(str(value)) if math.isfinite(value) else float(value)
+
+
+def is_multiple(value: Any, of: Any) -> bool:
+    return not is_number(of) or of == 0 or exact(value) % exact(of) == 0
+
+
+def type_of(value: Any) -> str:
+    """Return the type in JSON Schema; an integer is a number."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "boolean"
+    if isinstance(value, int | float):
+        return "number"
+    return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
+
+
+def value_key(value: Any) -> bytes:
+    """Return a key that is equal for equal values: 1.0 is 1."""
+    return key_of(int(value) if isinstance(value, float) and value.is_integer() else value)
+
+
+_REPEATED_REPEAT = re.compile(r"[*+}?]\)+[*+{]|\|[^()]*\)[*+{]")
+"""Such a pattern may take exponential time."""
+
+
+@lru_cache(maxsize=1024)
+def _compiled(pattern: str) -> re.Pattern[str] | None:
+    try:
+        return None if _REPEATED_REPEAT.search(pattern) else re.compile(pattern)
+    except (re.error, RecursionError, OverflowError):
+        return None
+
+
+def is_readable(pattern: str) -> bool:
+    """Return whether `matches` can say what the pattern matches."""
+    return _compiled(pattern) is not None
+
+
+def matches(pattern: str, text: Any) -> bool:
+    """Return whether a pattern is found in a text; not if that cannot be said."""
+    found = _compiled(pattern)
+    return found is not None and isinstance(text, str) and found.search(text) is not None

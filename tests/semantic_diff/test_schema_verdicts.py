@@ -1,0 +1,226 @@
+"""Whether a change of a schema breaks callers or readers: a table by hand, what real generators
+write, and random pairs that are judged by validation.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpmock.semantic_diff.schema_changes import INPUT, OUTPUT, Use, schema_changes
+from mcpmock.semantic_diff.severity import RULES
+
+S, N, I, NULL = ({"type": kind} for kind in ("string", "number", "integer", "null"))  # noqa: E741
+SAME = ("none", "none")
+MORE, LESS = ("compatible", "risky"), ("breaking", "compatible")
+BOTH, CHANGED = ("breaking", "risky"), ("breaking", "breaking")
+UNKNOWN = ("risky", "risky")
+
+
+def of(required: str = "", **members: Any) -> dict[str, Any]:
+    return {"type": "object", "properties": members, "required": required.split()}
+
+
+def refs(schema: Any, **defs: Any) -> dict[str, Any]:
+    return {**of(v=schema), "$defs": defs}
+
+
+def branches(name: str, *row: Any) -> dict[str, Any]:
+    return of(v={name: list(row)})
+
+
+A, A_MORE = of("x", x=S), of("x y", x=S, y=S)
+REF = {"$ref": "#/$defs/A"}
+CAT = of("kind", kind={"const": "cat"}, lives=I)
+OLD_CAT = of("kind", kind={"const": "cat"}, lives={**I, "minimum": 0})
+DOG = of("kind", kind={"const": "dog"}, good={"type": "boolean"})
+BIRD = of("kind", kind={"const": "bird"})
+NODE = of("v", v=I, next={"anyOf": [{"$ref": "#/$defs/A"}, NULL]})
+CLOSED = {**of(a=S), "additionalProperties": False}
+
+CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
+    # behind a reference
+    "in anyOf": (refs({"anyOf": [REF, NULL]}, A=A), refs({"anyOf": [REF, NULL]}, A=A_MORE),
+                 ("breaking", "compatible")),
+    "in oneOf": (refs({"oneOf": [REF, NULL]}, A=S), refs({"oneOf": [REF, NULL]}, A=N), CHANGED),
+    "in allOf": (refs({"allOf": [REF]}, A=S), refs({"allOf": [REF]}, A=N), CHANGED),
+    "in prefixItems": (refs({"type": "array", "prefixItems": [REF]}, A=S),
+                       refs({"type": "array", "prefixItems": [REF]}, A=I), CHANGED),
+    "in items": (refs({"type": "array", "items": REF}, A=S),
+                 refs({"type": "array", "items": REF}, A={**S, "minLength": 2}), LESS),
+    "in not": (refs({"not": REF}, A={**S, "minLength": 2}),
+               refs({"not": REF}, A={**S, "minLength": 1}), LESS),
+    "in if": (refs({"if": REF, "then": {"minLength": 3}}, A=S),
+              refs({"if": REF, "then": {"minLength": 3}}, A=N), CHANGED),
+    "in if with both": (
+        refs({"if": REF, "then": {"minLength": 3}, "else": {"minimum": 3}}, A=S),
+        refs({"if": REF, "then": {"minLength": 3}, "else": {"minimum": 3}}, A=N), UNKNOWN),
+    "in then": (refs({"if": S, "then": REF}, A={}), refs({"if": S, "then": REF}, A={"maxLength": 3}),
+                LESS),
+    "in patternProperties": (refs({"patternProperties": {"^x": REF}}, A=S),
+                             refs({"patternProperties": {"^x": REF}}, A=N), CHANGED),
+    "in dependentSchemas": (refs({"dependentSchemas": {"a": REF}}, A={}),
+                            refs({"dependentSchemas": {"a": REF}}, A={"required": ["b"]}), LESS),
+    "in additionalProperties": (refs({"additionalProperties": REF}, A=S),
+                                refs({"additionalProperties": REF}, A=I), CHANGED),
+    "in propertyNames": (refs({"propertyNames": REF}, A={"maxLength": 9}),
+                         refs({"propertyNames": REF}, A={"maxLength": 3}), LESS),
+    "in contains": (refs({"contains": REF}, A=N), refs({"contains": REF}, A=I), LESS),
+    "through two": (refs(REF, A={"$ref": "#/$defs/B"}, B=S), refs(REF, A={"$ref": "#/$defs/B"}, B=N),
+                    CHANGED),
+    "in itself": (refs(REF, A=NODE), refs(REF, A={**NODE, "properties": {**NODE["properties"], "v": N}}),
+                  MORE),
+    "by anchor": (refs({"$ref": "#a"}, A={**S, "$anchor": "a"}), refs({"$ref": "#a"}, A={**N, "$anchor": "a"}),
+                  CHANGED),
+    "by id": (refs({"$ref": "a.json"}, A={**S, "$id": "a.json"}),
+              refs({"$ref": "a.json"}, A={**N, "$id": "a.json"}), CHANGED),
+    "unused": (refs(S, A=S), refs(S, A=N), SAME),
+    # beside a reference
+    "default beside": (refs({**REF, "default": 1}, A=N), refs({**REF, "default": 2}, A=N), UNKNOWN),
+    "description beside": (refs({**REF, "description": "a"}, A=S),
+                           refs({**REF, "description": "b"}, A=S), UNKNOWN),
+    "enum beside": (refs({**REF, "enum": ["a", "b"]}, A=S), refs({**REF, "enum": ["a"]}, A=S), LESS),
+    "bound beside": (refs(REF, A=S), refs({**REF, "minLength": 1}, A=S), LESS),
+    "deprecated beside": (refs(REF, A=S), refs({**REF, "deprecated": True}, A=S),
+                          ("compatible", "compatible")),
+    # what cannot be followed
+    "another document": (refs({"$ref": "other.json"}, A=S), refs({"$ref": "other.json"}, A=N), UNKNOWN),
+    "unknown anchor": (of(a={"$ref": "#no"}, b=S), of(a={"$ref": "#no"}, b=S, c=S), UNKNOWN),
+    "unknown place": (of(a={"$ref": "#/$defs/no"}), of(a={"$ref": "#/$defs/no"}, c=S), UNKNOWN),
+    "dynamic": (of(a={"$dynamicRef": "#n"}), of(a={"$dynamicRef": "#n"}, c=S), UNKNOWN),
+    "recursive": (of(a={"$recursiveRef": "#"}), of(a={"$recursiveRef": "#"}, c=S), UNKNOWN),
+    "now elsewhere": (refs(REF, A=S), refs({"$ref": "https://x.example/s"}, A=S), UNKNOWN),
+    # the same in another form
+    "inlined": (refs(REF, A=A), of(v=A), SAME),
+    "inlined in a union": (refs({"anyOf": [REF, NULL]}, A=A), branches("anyOf", A, NULL), SAME),
+    "renamed definition": (refs(REF, A=A), refs({"$ref": "#/$defs/B"}, B=A), SAME),
+    "definitions": ({**of(v={"$ref": "#/definitions/A"}), "definitions": {"A": A}}, refs(REF, A=A), SAME),
+    "wrapped by allOf": (of(v=A), branches("allOf", A), SAME),
+    "wrapped by anyOf": (of(v=A), branches("anyOf", A), SAME),
+    "wrapped by oneOf": (of(v=A), branches("oneOf", A), SAME),
+    "allOf merged": (branches("allOf", of("x", x=S), of("y", y=S)), of(v=A_MORE), SAME),
+    "types or union": (of(v={"type": ["string", "null"]}), branches("anyOf", S, NULL), SAME),
+    "order of a union": (branches("anyOf", S, NULL), branches("anyOf", NULL, S), SAME),
+    "order of types": (of(v={"type": ["string", "null"]}), of(v={"type": ["null", "string"]}), SAME),
+    "apart oneOf": (branches("oneOf", S, NULL), branches("anyOf", S, NULL), SAME),
+    "type at the root": ({"properties": {"a": S}}, {"type": "object", "properties": {"a": S}}, ("none", "compatible")),
+    "vacuous length": (of(v=S), of(v={**S, "minLength": 0}), SAME),
+    "vacuous items": (of(v={"type": "array"}), of(v={"type": "array", "minItems": 0, "items": {}}), SAME),
+    "vacuous unique": (of(v={"type": "array"}), of(v={"type": "array", "uniqueItems": False}), SAME),
+    "open as said": (of(v=S), {**of(v=S), "additionalProperties": True}, SAME),
+    "vacuous number of members": (of("v", v=S), {**of("v", v=S), "minProperties": 1}, SAME),
+    "vacuous names": (of(v=S), {**of(v=S), "propertyNames": {"type": "string"}}, SAME),
+    "not of another type": (of(v=S), of(v={**S, "not": NULL}), SAME),
+    "then without if": (of(v=S), of(v={**S, "then": {"minLength": 3}}), SAME),
+    "bound of another type": (of(v=S), of(v={**S, "minimum": 3}), SAME),
+    "integers above": (of(v={**I, "exclusiveMinimum": 0}), of(v={**I, "minimum": 1}), SAME),
+    "integers below": (of(v={**I, "exclusiveMaximum": 9}), of(v={**I, "maximum": 8}), SAME),
+    "half an integer": (of(v={**I, "minimum": 0.5}), of(v={**I, "minimum": 1}), SAME),
+    "multiples of one": (of(v=I), of(v={**N, "multipleOf": 1}), SAME),
+    "draft 4 bound": (of(v={**N, "minimum": 0, "exclusiveMinimum": True}),
+                      of(v={**N, "exclusiveMinimum": 0}), SAME),
+    "enum gets its type": (of(v={"enum": ["a", "b"]}), of(v={**S, "enum": ["a", "b"]}), SAME),
+    "enum or constants": (of(v={"enum": ["a", "b"]}), branches("anyOf", {"const": "a"}, {"const": "b"}), SAME),
+    "one value": (of(v={"const": "a"}), of(v={"enum": ["a"]}), SAME),
+    "both booleans": (of(v={"type": "boolean"}), of(v={"enum": [True, False]}), SAME),
+    "null as a value": (branches("anyOf", S, {"const": None}), branches("anyOf", S, NULL), SAME),
+    "tuple of draft 7": (of(v={"type": "array", "items": [S], "additionalItems": False}),
+                         of(v={"type": "array", "prefixItems": [S], "maxItems": 1}), SAME),
+    "dependencies": (of(v={"dependencies": {"a": ["b"]}}), of(v={"dependentRequired": {"a": ["b"]}}), SAME),
+    "unevaluated": (CLOSED, {**of(a=S), "unevaluatedProperties": False}, SAME),
+    "closed intersection": ({"allOf": [of(a=S), of(b=S)], "unevaluatedProperties": False},
+                            {**of(a=S, b=S), "additionalProperties": False}, SAME),
+    "negated twice": (of(v={"not": {"not": S}}), of(v={"not": {"not": {"type": ["string"]}}}), SAME),
+    # one way or the other
+    "made optional": (of("v", v=A), of(v={"anyOf": [A, NULL], "default": None}), MORE),
+    "a reference made optional": (refs(REF, A=A), refs({"anyOf": [REF, NULL]}, A=A), MORE),
+    "anyOf beside a type": (of(v=S), of(v={**S, "anyOf": [{"minLength": 2}, {"pattern": "^a"}]}), LESS),
+    "a type to constants": (of(v=S), branches("anyOf", {"const": "a"}, {"const": "b"}), LESS),
+    "constants to a type": (of(v={"enum": ["a", "b"]}), of(v=S), MORE),
+    "enum beyond a bound": (of(v={"enum": ["a", "bb"]}), of(v={**S, "minLength": 2}), BOTH),
+    "a branch of that type": (branches("anyOf", of("x", x=S), NULL),
+                              branches("anyOf", of("x", x=S), of("y", y=S), NULL), MORE),
+    "a branch that adds nothing": (branches("anyOf", S, NULL),
+                                   branches("anyOf", S, {**S, "minLength": 3}, NULL), SAME),
+    "a branch less": (branches("anyOf", CAT, DOG), branches("anyOf", DOG), LESS),
+    "dependentRequired": (of(a=S, b=S), {**of(a=S, b=S), "dependentRequired": {"a": ["b"]}}, LESS),
+    "patternProperties": (of(a=S), {**of(a=S), "patternProperties": {"^x": S}}, LESS),
+    "a pattern in a closed one": (CLOSED, {**CLOSED, "patternProperties": {"^x": S}}, MORE),
+    "now closed": (of(a=S), CLOSED, LESS),
+    "now open": (CLOSED, of(a=S), MORE),
+    "a member of a closed one": (CLOSED, {**of(a=S, b=S), "additionalProperties": False}, MORE),
+    "a required one of a closed one": (CLOSED, {**of("b", a=S, b=S), "additionalProperties": False}, BOTH),
+    "a member of a map": ({**of(), "additionalProperties": S}, {**of(b=I), "additionalProperties": S},
+                          CHANGED),
+    "a member gone": (of(a=S, b=S), of(a=S), ("breaking", "breaking")),
+    "an argument more": (of(a=S), of(a=S, b=S), ("compatible", "compatible")),
+    "not": (of(v=S), of(v={**S, "not": {"enum": ["a"]}}), LESS),
+    "overlap": (branches("oneOf", {**N, "minimum": 0}, {**N, "maximum": 0}),
+                branches("oneOf", {**N, "minimum": 0}, {**N, "maximum": 5}), UNKNOWN),
+    "multipleOf": (of(v={**N, "multipleOf": 2}), of(v={**N, "multipleOf": 4}), LESS),
+    "other multiples": (of(v={**N, "multipleOf": 2}), of(v={**N, "multipleOf": 3}), BOTH),
+    "another pattern": (of(v={**S, "pattern": "^a"}), of(v={**S, "pattern": "^b"}), UNKNOWN),
+    "minContains": (of(v={"contains": S}), of(v={"contains": S, "minContains": 2}), LESS),
+    "a condition": (of(v=S), of(v={**S, "if": {"minLength": 3}, "then": {"pattern": "a"}}), LESS),
+    "an unknown keyword": (of(v={**S, "x-mode": 1}), of(v={**S, "x-mode": 2}), UNKNOWN),
+    "of a wrong form": (of(v={**S, "minLength": "1"}), of(v={**S, "minLength": "2"}), UNKNOWN),
+    "longer tuple": (of(v={"type": "array", "prefixItems": [S], "items": False}),
+                     of(v={"type": "array", "prefixItems": [S, N], "items": False}), MORE),
+}  # fmt: skip
+
+
+def verdicts(old: Any, new: Any) -> tuple[str, str]:
+    return _worst(old, new, INPUT), _worst(old, new, OUTPUT)
+
+
+def _worst(old: Any, new: Any, use: Use) -> str:
+    found = [RULES[one.rule].verdict for one in schema_changes(old, new, (), use)]
+    return max(found).word if found else "none"
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_verdicts(name: str) -> None:
+    """A change breaks if an instance is refused that was accepted: of an input by the new schema,
+    of an output by the old one.
+    """
+    old, new, expected = CHANGES[name]
+
+    assert expected == verdicts(old, new)
+
+
+GENERATED = json.loads((Path(__file__).parent / "generated_schemas.json").read_text())
+"""JSON Schemas as six generators wrote them; `made` says how."""
+GENERATORS = [name for name in GENERATED if name != "made"]
+BY_MODEL = {
+    "Person": LESS, "Node": MORE, "Order": MORE, "Paint": MORE, "Owner": BOTH, "Shelter": LESS,
+    "Closed": MORE, "Mapping": LESS, "Pair": BOTH, "Event": BOTH, "Text": LESS, "Both": BOTH,
+}  # fmt: skip
+CLOSED_OUTPUTS = {("zod-3", "Person"), ("zod-3", "Mapping")}
+"""This generator closes every object."""
+
+
+@pytest.mark.parametrize(
+    ("generator", "model"), [(name, model) for name in GENERATORS for model in GENERATED[name]]
+)
+def test_generated_schemas(generator: str, model: str) -> None:
+    """What a generator makes of one model before and after a change is judged as the change is."""
+    pair = GENERATED[generator][model]
+    taken = _worst(pair["before"], pair["after"], INPUT)
+    before = pair.get("before_output", pair["before"])
+    given = _worst(before, pair.get("after_output", pair["after"]), OUTPUT)
+    expected = BY_MODEL[model]
+    if (generator, model) in CLOSED_OUTPUTS:
+        expected = BOTH
+
+    assert expected == (taken, given)
+
+
+@pytest.mark.parametrize("model", GENERATED["pydantic-2.8"])
+def test_another_version_of_a_generator_changes_nothing(model: str) -> None:
+    """Pydantic 2.8 wraps a reference with a neighbour in `allOf`, 2.11 does not."""
+    old, new = (GENERATED[name][model]["before"] for name in ("pydantic-2.8", "pydantic-2.11"))
+
+    assert SAME == verdicts(old, new)
