@@ -26,11 +26,11 @@ from .schema_forms import (
     TYPES,
     UPPER,
     Alternative,
-    Bound,
     Contained,
-    Form,
     FormReader,
-    Located,
+    SchemaBound,
+    SchemaForm,
+    SchemaValue,
     is_multiple,
     is_number,
     note_rule,
@@ -220,7 +220,7 @@ class _Comparer:
         return keys[0] == keys[1] and not any(names & self.changed for _, names in sides[0])
 
     def _form_changes(
-        self, old: Form, new: Form, before: Schema, after: Schema
+        self, old: SchemaForm, new: SchemaForm, before: Schema, after: Schema
     ) -> Iterator[SchemaChange]:
         yield from _unfollowed(old, new)
         yield from self._overlap_changes(old, new)
@@ -526,7 +526,7 @@ class _Comparer:
         for change in inner.changes(old, new):
             yield change.reversed()
 
-    def _overlap_changes(self, old: Form, new: Form) -> Iterator[SchemaChange]:
+    def _overlap_changes(self, old: SchemaForm, new: SchemaForm) -> Iterator[SchemaChange]:
         """Yield the `oneOf` whose branches overlap and changed: to accept more in one branch is to
         accept less where two do.
         """
@@ -549,7 +549,7 @@ def _effect(less: bool, more: bool) -> int:
     return (_LESS if less else _SAME) | (_MORE if more else _SAME)
 
 
-def _type_changes(old: Form, new: Form, here: ValuePath) -> Iterator[SchemaChange]:
+def _type_changes(old: SchemaForm, new: SchemaForm, here: ValuePath) -> Iterator[SchemaChange]:
     before, after = old.type_words, new.type_words
     effect = _effect(not _within(before, after), not _within(after, before))
     if not effect:
@@ -621,7 +621,7 @@ def _bound_changes(old: Alternative, new: Alternative) -> Iterator[SchemaChange]
                 )
 
 
-def _rank(bound: Bound | None, sign: int, whole: bool) -> tuple[Any, bool]:
+def _rank(bound: SchemaBound | None, sign: int, whole: bool) -> tuple[Any, bool]:
     """Return what is the greater, the less the bound accepts."""
     if bound is None:
         return (-math.inf, False)
@@ -653,7 +653,7 @@ def _demand_changes(old: Alternative, new: Alternative) -> Iterator[SchemaChange
             yield _located(kind, _effect(bool(less), bool(more)), *first)
 
 
-def _follows(multiple: Any, given: dict[bytes, Located], integer: bool) -> bool:
+def _follows(multiple: Any, given: dict[bytes, SchemaValue], integer: bool) -> bool:
     """Return whether a value that is a multiple of one of these is one of this too."""
     known = [one.value for one in given.values()] + ([1] if integer else [])
     return any(is_number(one) and is_multiple(one, multiple) for one in known)
@@ -673,7 +673,7 @@ def _required_changes(
     yield SchemaChange(kind, effect, here, *words)
 
 
-def _unfollowed(old: Form, new: Form) -> Iterator[SchemaChange]:
+def _unfollowed(old: SchemaForm, new: SchemaForm) -> Iterator[SchemaChange]:
     rows = [{value_key(at.value): at for at in form.unfollowed} for form in (old, new)]
     for key in rows[0].keys() & rows[1].keys():
         yield _located(_NOT_COMPARED, _BOTH, rows[0].pop(key), rows[1].pop(key))
@@ -682,7 +682,7 @@ def _unfollowed(old: Form, new: Form) -> Iterator[SchemaChange]:
 
 
 def _note_changes(
-    old: dict[str, list[Located]], new: dict[str, list[Located]]
+    old: dict[str, list[SchemaValue]], new: dict[str, list[SchemaValue]]
 ) -> Iterator[SchemaChange]:
     """Yield the changes of descriptions, of notes and of keywords that are not judged."""
     for name in dict.fromkeys((*old, *new)):
@@ -693,7 +693,9 @@ def _note_changes(
             yield _located(note_rule(name), _SAME, gone, come)
 
 
-def _located(kind: str, effect: int, old: Located | None, new: Located | None) -> SchemaChange:
+def _located(
+    kind: str, effect: int, old: SchemaValue | None, new: SchemaValue | None
+) -> SchemaChange:
     where = _where(_path(old), _path(new))
     return SchemaChange(
         kind, effect, where, *(ABSENT if at is None else at.value for at in (old, new))
@@ -718,7 +720,7 @@ def _where(old: DocumentPath | None, new: DocumentPath | None) -> ValuePath:
     return tuple(found)
 
 
-def _path(found: Located | Alternative | None) -> DocumentPath | None:
+def _path(found: SchemaValue | Alternative | None) -> DocumentPath | None:
     return None if found is None else found.path
 
 
@@ -730,6 +732,6 @@ def _raw(schema: Schema) -> Any:
     return schema[0].raw if schema else ABSENT
 
 
-def _as_object(schema: Schema, form: Form) -> Schema:
+def _as_object(schema: Schema, form: SchemaForm) -> Schema:
     """Return a schema for objects alone, if it accepts any."""
     return (*schema, schema[0].inside(OBJECTS)) if "object" in form.types else schema

@@ -1,7 +1,7 @@
 """A JSON Schema document: which schema a reference means, and which schemas are equal with all that
 they refer to.
 
-A schema is a tuple of `Part`s that must all hold: the schema as it is written, what its `$ref`
+A schema is a tuple of `SchemaPart`s that must all hold: the schema as written, what its `$ref`
 names, the branches of its `allOf`. The empty tuple accepts everything. `schema_forms` reads what
 the parts say.
 """
@@ -23,7 +23,7 @@ _BESIDE = {"$ref", "$defs", "definitions"}
 
 
 @attrs.frozen(eq=False)
-class Part:
+class SchemaPart:
     """A schema as it is written."""
 
     raw: Any
@@ -32,13 +32,13 @@ class Part:
     path: DocumentPath
     """The way to it. What a reference names has the path of the reference."""
 
-    def inside(self, raw: Any, *steps: str | int) -> Part:
+    def inside(self, raw: Any, *steps: str | int) -> SchemaPart:
         """Return a schema within this one."""
         resource = raw if isinstance(raw, dict) and _names_resource(raw) else self.resource
-        return Part(raw, resource, (*self.path, *steps))
+        return SchemaPart(raw, resource, (*self.path, *steps))
 
 
-Schema = tuple[Part, ...]
+Schema = tuple[SchemaPart, ...]
 EVERYTHING: Schema = ()
 
 
@@ -53,13 +53,13 @@ class SchemaDocument:
 
     @property
     def schema(self) -> Schema:
-        return (Part(self.root, self.root, ()),)
+        return (SchemaPart(self.root, self.root, ()),)
 
     def identity(self, schema: Schema) -> tuple[int, ...]:
         """Return a key that is equal for the same parts, by reference or not."""
         return tuple(sorted({id(self._meant(part).raw) for part in schema}))
 
-    def _meant(self, part: Part) -> Part:
+    def _meant(self, part: SchemaPart) -> SchemaPart:
         """Return what a part names that is a mere reference."""
         for _ in range(_MAX_REFERENCES):
             if (
@@ -74,7 +74,7 @@ class SchemaDocument:
             part = target
         return part
 
-    def referenced(self, part: Part) -> Part | None:
+    def referenced(self, part: SchemaPart) -> SchemaPart | None:
         """Return what the `$ref` of a part names; None if that is not in this document."""
         reference = part.raw["$ref"]
         if not isinstance(reference, str):
@@ -86,7 +86,7 @@ class SchemaDocument:
             resource = by_uri.get(_joined(self._uris.get(id(resource), ""), uri))
         if resource is None:
             return None
-        found = Part(resource, resource, part.path)
+        found = SchemaPart(resource, resource, part.path)
         if fragment and not fragment.startswith("/"):
             return _anchored(found, fragment)
         for step in unquote(fragment).split("/")[1:]:
@@ -102,7 +102,7 @@ class SchemaDocument:
         """Whether equal references always mean the same schema."""
         return not self._resources().keys() - {self._uris.get(id(self.root), "")}
 
-    def written(self, part: Part) -> tuple[bytes, set[str]]:
+    def written(self, part: SchemaPart) -> tuple[bytes, set[str]]:
         """Return how a part is written, and the references in it."""
         key = id(part.raw)
         if key not in self._written:
@@ -110,14 +110,14 @@ class SchemaDocument:
         return self._written[key]
 
     @cached_property
-    def targets(self) -> dict[str, Part | None]:
+    def targets(self) -> dict[str, SchemaPart | None]:
         """What each reference in this document names."""
-        found: dict[str, Part | None] = {}
+        found: dict[str, SchemaPart | None] = {}
         todo = [self.root]
         while todo:
             for name in _references(todo.pop()):
                 if name not in found:
-                    part = Part({"$ref": name}, self.root, ())
+                    part = SchemaPart({"$ref": name}, self.root, ())
                     target = found[name] = self.referenced(part)
                     todo += [target.raw] if target else []
         return found
@@ -179,12 +179,12 @@ def _joined(base: str, uri: str) -> str:
         return uri
 
 
-def _anchored(resource: Part, name: str) -> Part | None:
+def _anchored(resource: SchemaPart, name: str) -> SchemaPart | None:
     """Return the schema with this anchor in a resource."""
     for raw in _objects(resource.raw):
         anchors = raw.get("$anchor"), raw.get("$dynamicAnchor"), raw.get("$id")
         if name in anchors[:2] or anchors[2] == f"#{name}":
-            return Part(raw, resource.resource, resource.path)
+            return SchemaPart(raw, resource.resource, resource.path)
     return None
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import attrs
 
 from .normalize import key_of
-from .schema_document import EVERYTHING, Part, Schema, SchemaDocument
+from .schema_document import EVERYTHING, Schema, SchemaDocument, SchemaPart
 from .severity import DocumentPath
 
 TYPES = ("null", "boolean", "number", "string", "array", "object")
@@ -32,7 +32,7 @@ _MAX_ALTERNATIVES = 512
 """What combines to more is not compared."""
 
 
-class Effect(Enum):
+class KeywordEffect(Enum):
     """What a keyword does to what a schema accepts."""
 
     LOWER = "a greater value accepts less"
@@ -46,10 +46,10 @@ class Effect(Enum):
 
 
 @attrs.frozen
-class Keyword:
+class SchemaKeyword:
     """A keyword of JSON Schema, of any draft that servers still send."""
 
-    effect: Effect
+    effect: KeywordEffect
     shape: type | tuple[type, ...] = object
     """What its value is. Any other value says nothing that is known."""
     types: tuple[str, ...] = TYPES
@@ -60,67 +60,72 @@ class Keyword:
 
 _NUMBER, _SCHEMA, _SCHEMAS = (int, float), (dict, bool), (list,)
 _ABOUT = {kind: (kind,) for kind in TYPES}
-_APPLIED, _DEMAND, _NOTE, _PLACED = Effect.APPLIED, Effect.DEMAND, Effect.NOTE, Effect.PLACED
+_APPLIED, _DEMAND, _NOTE, _PLACED = (
+    KeywordEffect.APPLIED,
+    KeywordEffect.DEMAND,
+    KeywordEffect.NOTE,
+    KeywordEffect.PLACED,
+)
 KEYWORDS = {
-    "type": Keyword(_PLACED, (str, list)),
-    "enum": Keyword(_PLACED, list),
-    "const": Keyword(_PLACED),
-    "$ref": Keyword(_PLACED, str),
-    "$dynamicRef": Keyword(_PLACED, str),
-    "$recursiveRef": Keyword(_PLACED, str),
-    "$defs": Keyword(_PLACED, dict),
-    "definitions": Keyword(_PLACED, dict),
-    "allOf": Keyword(_PLACED, list),
-    "anyOf": Keyword(_PLACED, list),
-    "oneOf": Keyword(_PLACED, list),
-    "not": Keyword(Effect.REVERSED, _SCHEMA),
-    "if": Keyword(Effect.CONDITION, _SCHEMA),
-    "then": Keyword(_APPLIED, _SCHEMA),
-    "else": Keyword(_APPLIED, _SCHEMA),
-    "minimum": Keyword(Effect.LOWER, _NUMBER, _ABOUT["number"]),
-    "exclusiveMinimum": Keyword(_PLACED, _NUMBER, _ABOUT["number"]),
-    "maximum": Keyword(Effect.UPPER, _NUMBER, _ABOUT["number"]),
-    "exclusiveMaximum": Keyword(_PLACED, _NUMBER, _ABOUT["number"]),
-    "multipleOf": Keyword(_DEMAND, _NUMBER, _ABOUT["number"]),
-    "minLength": Keyword(Effect.LOWER, _NUMBER, _ABOUT["string"]),
-    "maxLength": Keyword(Effect.UPPER, _NUMBER, _ABOUT["string"]),
-    "pattern": Keyword(_DEMAND, str, _ABOUT["string"]),
-    "format": Keyword(_DEMAND, str, ("string", "number")),
-    "prefixItems": Keyword(_APPLIED, list, _ABOUT["array"]),
-    "items": Keyword(_APPLIED, (dict, bool, list), _ABOUT["array"]),
-    "additionalItems": Keyword(_APPLIED, _SCHEMA, _ABOUT["array"]),
-    "unevaluatedItems": Keyword(_APPLIED, _SCHEMA, _ABOUT["array"]),
-    "contains": Keyword(_APPLIED, _SCHEMA, _ABOUT["array"]),
-    "minContains": Keyword(_PLACED, _NUMBER, _ABOUT["array"]),
-    "maxContains": Keyword(_PLACED, _NUMBER, _ABOUT["array"]),
-    "minItems": Keyword(Effect.LOWER, _NUMBER, _ABOUT["array"]),
-    "maxItems": Keyword(Effect.UPPER, _NUMBER, _ABOUT["array"]),
-    "uniqueItems": Keyword(_DEMAND, bool, _ABOUT["array"]),
-    "properties": Keyword(_APPLIED, dict, _ABOUT["object"]),
-    "patternProperties": Keyword(_APPLIED, dict, _ABOUT["object"]),
-    "additionalProperties": Keyword(_APPLIED, _SCHEMA, _ABOUT["object"]),
-    "unevaluatedProperties": Keyword(_APPLIED, _SCHEMA, _ABOUT["object"]),
-    "propertyNames": Keyword(_APPLIED, _SCHEMA, _ABOUT["object"]),
-    "required": Keyword(_DEMAND, list, _ABOUT["object"]),
-    "minProperties": Keyword(Effect.LOWER, _NUMBER, _ABOUT["object"]),
-    "maxProperties": Keyword(Effect.UPPER, _NUMBER, _ABOUT["object"]),
-    "dependentRequired": Keyword(_DEMAND, dict, _ABOUT["object"]),
-    "dependentSchemas": Keyword(_APPLIED, dict, _ABOUT["object"]),
-    "dependencies": Keyword(_APPLIED, dict, _ABOUT["object"]),
-    "title": Keyword(_NOTE, rule="description-changed"),
-    "description": Keyword(_NOTE, rule="description-changed"),
-    "default": Keyword(_NOTE, rule="default-changed"),
-    "examples": Keyword(_NOTE),
-    "deprecated": Keyword(_NOTE),
-    "readOnly": Keyword(_NOTE),
-    "writeOnly": Keyword(_NOTE),
-    "$comment": Keyword(_NOTE),
-    "$schema": Keyword(_NOTE),
-    "$id": Keyword(_NOTE),
-    "$anchor": Keyword(_NOTE),
-    "$dynamicAnchor": Keyword(_NOTE),
-    "$vocabulary": Keyword(_NOTE),
-    "discriminator": Keyword(_NOTE),
+    "type": SchemaKeyword(_PLACED, (str, list)),
+    "enum": SchemaKeyword(_PLACED, list),
+    "const": SchemaKeyword(_PLACED),
+    "$ref": SchemaKeyword(_PLACED, str),
+    "$dynamicRef": SchemaKeyword(_PLACED, str),
+    "$recursiveRef": SchemaKeyword(_PLACED, str),
+    "$defs": SchemaKeyword(_PLACED, dict),
+    "definitions": SchemaKeyword(_PLACED, dict),
+    "allOf": SchemaKeyword(_PLACED, list),
+    "anyOf": SchemaKeyword(_PLACED, list),
+    "oneOf": SchemaKeyword(_PLACED, list),
+    "not": SchemaKeyword(KeywordEffect.REVERSED, _SCHEMA),
+    "if": SchemaKeyword(KeywordEffect.CONDITION, _SCHEMA),
+    "then": SchemaKeyword(_APPLIED, _SCHEMA),
+    "else": SchemaKeyword(_APPLIED, _SCHEMA),
+    "minimum": SchemaKeyword(KeywordEffect.LOWER, _NUMBER, _ABOUT["number"]),
+    "exclusiveMinimum": SchemaKeyword(_PLACED, _NUMBER, _ABOUT["number"]),
+    "maximum": SchemaKeyword(KeywordEffect.UPPER, _NUMBER, _ABOUT["number"]),
+    "exclusiveMaximum": SchemaKeyword(_PLACED, _NUMBER, _ABOUT["number"]),
+    "multipleOf": SchemaKeyword(_DEMAND, _NUMBER, _ABOUT["number"]),
+    "minLength": SchemaKeyword(KeywordEffect.LOWER, _NUMBER, _ABOUT["string"]),
+    "maxLength": SchemaKeyword(KeywordEffect.UPPER, _NUMBER, _ABOUT["string"]),
+    "pattern": SchemaKeyword(_DEMAND, str, _ABOUT["string"]),
+    "format": SchemaKeyword(_DEMAND, str, ("string", "number")),
+    "prefixItems": SchemaKeyword(_APPLIED, list, _ABOUT["array"]),
+    "items": SchemaKeyword(_APPLIED, (dict, bool, list), _ABOUT["array"]),
+    "additionalItems": SchemaKeyword(_APPLIED, _SCHEMA, _ABOUT["array"]),
+    "unevaluatedItems": SchemaKeyword(_APPLIED, _SCHEMA, _ABOUT["array"]),
+    "contains": SchemaKeyword(_APPLIED, _SCHEMA, _ABOUT["array"]),
+    "minContains": SchemaKeyword(_PLACED, _NUMBER, _ABOUT["array"]),
+    "maxContains": SchemaKeyword(_PLACED, _NUMBER, _ABOUT["array"]),
+    "minItems": SchemaKeyword(KeywordEffect.LOWER, _NUMBER, _ABOUT["array"]),
+    "maxItems": SchemaKeyword(KeywordEffect.UPPER, _NUMBER, _ABOUT["array"]),
+    "uniqueItems": SchemaKeyword(_DEMAND, bool, _ABOUT["array"]),
+    "properties": SchemaKeyword(_APPLIED, dict, _ABOUT["object"]),
+    "patternProperties": SchemaKeyword(_APPLIED, dict, _ABOUT["object"]),
+    "additionalProperties": SchemaKeyword(_APPLIED, _SCHEMA, _ABOUT["object"]),
+    "unevaluatedProperties": SchemaKeyword(_APPLIED, _SCHEMA, _ABOUT["object"]),
+    "propertyNames": SchemaKeyword(_APPLIED, _SCHEMA, _ABOUT["object"]),
+    "required": SchemaKeyword(_DEMAND, list, _ABOUT["object"]),
+    "minProperties": SchemaKeyword(KeywordEffect.LOWER, _NUMBER, _ABOUT["object"]),
+    "maxProperties": SchemaKeyword(KeywordEffect.UPPER, _NUMBER, _ABOUT["object"]),
+    "dependentRequired": SchemaKeyword(_DEMAND, dict, _ABOUT["object"]),
+    "dependentSchemas": SchemaKeyword(_APPLIED, dict, _ABOUT["object"]),
+    "dependencies": SchemaKeyword(_APPLIED, dict, _ABOUT["object"]),
+    "title": SchemaKeyword(_NOTE, rule="description-changed"),
+    "description": SchemaKeyword(_NOTE, rule="description-changed"),
+    "default": SchemaKeyword(_NOTE, rule="default-changed"),
+    "examples": SchemaKeyword(_NOTE),
+    "deprecated": SchemaKeyword(_NOTE),
+    "readOnly": SchemaKeyword(_NOTE),
+    "writeOnly": SchemaKeyword(_NOTE),
+    "$comment": SchemaKeyword(_NOTE),
+    "$schema": SchemaKeyword(_NOTE),
+    "$id": SchemaKeyword(_NOTE),
+    "$anchor": SchemaKeyword(_NOTE),
+    "$dynamicAnchor": SchemaKeyword(_NOTE),
+    "$vocabulary": SchemaKeyword(_NOTE),
+    "discriminator": SchemaKeyword(_NOTE),
 }
 """Every keyword that is judged. A change of any other one (`contentSchema`, `x-..`) is said to be
 one whose effect is not known.
@@ -128,11 +133,11 @@ one whose effect is not known.
 _UNJUDGED = "schema-changed"
 
 
-def _named(effect: Effect) -> dict[str, str]:
+def _named(effect: KeywordEffect) -> dict[str, str]:
     return {name: one.types[0] for name, one in KEYWORDS.items() if one.effect is effect}
 
 
-LOWER, UPPER = _named(Effect.LOWER), _named(Effect.UPPER)
+LOWER, UPPER = _named(KeywordEffect.LOWER), _named(KeywordEffect.UPPER)
 """The bounds, and the type that each is about."""
 _DEMANDED = ("pattern", "format", "multipleOf", "uniqueItems")
 _EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
@@ -141,11 +146,11 @@ _EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 def note_rule(name: str) -> str:
     """Return the rule of the diff for a keyword that does not change what is accepted."""
     known = KEYWORDS.get(name)
-    return known.rule if known and known.effect is Effect.NOTE else _UNJUDGED
+    return known.rule if known and known.effect is KeywordEffect.NOTE else _UNJUDGED
 
 
 @attrs.frozen
-class Located:
+class SchemaValue:
     """A value in a schema, and where it stands."""
 
     value: Any
@@ -153,12 +158,12 @@ class Located:
 
 
 @attrs.frozen
-class Bound:
+class SchemaBound:
     """A bound of a number, or of how many there are: `minimum` is `exclusiveMinimum` too."""
 
     value: Fraction | float
     exclusive: bool
-    at: Located
+    at: SchemaValue
 
     def for_integers(self, *, lower: bool) -> Fraction | float:
         """Return the first or last integer within."""
@@ -168,13 +173,13 @@ class Bound:
 
 
 @attrs.frozen
-class Frame:
+class MemberFrame:
     """The members or items that one schema names, and what holds of all others."""
 
-    named: dict[str, Part] = attrs.field(factory=dict)
-    patterns: dict[str, Part] = attrs.field(factory=dict)
-    first: list[Part] = attrs.field(factory=list)
-    rest: Part | None = None
+    named: dict[str, SchemaPart] = attrs.field(factory=dict)
+    patterns: dict[str, SchemaPart] = attrs.field(factory=dict)
+    first: list[SchemaPart] = attrs.field(factory=list)
+    rest: SchemaPart | None = None
 
     def member(self, name: str) -> Schema:
         found = [part for part in (self.named.get(name),) if part]
@@ -194,8 +199,8 @@ class Contained:
     """`contains` with its numbers."""
 
     schema: Schema
-    least: Located
-    most: Located | None
+    least: SchemaValue
+    most: SchemaValue | None
 
 
 @attrs.define(kw_only=True)
@@ -212,18 +217,18 @@ class Alternative:
     integer: bool = False
     values: dict[bytes, Any] | None = None
     """The only values; None for any."""
-    values_at: list[Located] = attrs.field(factory=list)
-    bounds: dict[str, Bound] = attrs.field(factory=dict)
-    demands: dict[str, dict[bytes, Located]] = attrs.field(factory=dict)
-    frames: list[Frame] = attrs.field(factory=list)
-    required: dict[str, Located] = attrs.field(factory=dict)
-    dependent: dict[str, dict[str, Located]] = attrs.field(factory=dict)
+    values_at: list[SchemaValue] = attrs.field(factory=list)
+    bounds: dict[str, SchemaBound] = attrs.field(factory=dict)
+    demands: dict[str, dict[bytes, SchemaValue]] = attrs.field(factory=dict)
+    frames: list[MemberFrame] = attrs.field(factory=list)
+    required: dict[str, SchemaValue] = attrs.field(factory=dict)
+    dependent: dict[str, dict[str, SchemaValue]] = attrs.field(factory=dict)
     inner: dict[tuple[str, ...], Schema] = attrs.field(factory=dict)
     """`propertyNames` and `dependentSchemas`: more of them accept less."""
     contained: list[Contained] = attrs.field(factory=list)
     negations: list[Schema] = attrs.field(factory=list)
     conditions: list[tuple[Schema, Schema, Schema]] = attrs.field(factory=list)
-    notes: dict[str, list[Located]] = attrs.field(factory=dict)
+    notes: dict[str, list[SchemaValue]] = attrs.field(factory=dict)
 
     @property
     def is_whole_number(self) -> bool:
@@ -297,14 +302,14 @@ class Alternative:
 
 
 @attrs.define
-class Form:
+class SchemaForm:
     """What a schema accepts: for each type the alternatives."""
 
     types: dict[str, list[Alternative]] = attrs.field(factory=dict)
-    notes: dict[str, list[Located]] = attrs.field(factory=dict)
+    notes: dict[str, list[SchemaValue]] = attrs.field(factory=dict)
     """What is said of all alternatives."""
-    type_at: Located | None = None
-    unfollowed: list[Located] = attrs.field(factory=list)
+    type_at: SchemaValue | None = None
+    unfollowed: list[SchemaValue] = attrs.field(factory=list)
     """What could not be read: references that lead elsewhere, unions that are too large."""
     exclusive: list[tuple[DocumentPath, list[Schema]]] = attrs.field(factory=list)
     """The `oneOf` whose branches may accept the same value."""
@@ -338,10 +343,12 @@ class FormReader:
     """Reads the forms of one document, each once."""
 
     document: SchemaDocument
-    _forms: dict[tuple[tuple[int, ...], tuple[DocumentPath, ...]], Form] = attrs.field(factory=dict)
+    _forms: dict[tuple[tuple[int, ...], tuple[DocumentPath, ...]], SchemaForm] = attrs.field(
+        factory=dict
+    )
     _open: set[tuple[int, ...]] = attrs.field(factory=set)
 
-    def form(self, schema: Schema) -> Form:
+    def form(self, schema: Schema) -> SchemaForm:
         """Return the normal form."""
         key = tuple(id(part.raw) for part in schema), tuple(part.path for part in schema)
         if key not in self._forms:
@@ -350,7 +357,7 @@ class FormReader:
             self._open.discard(key[0])
         return self._forms[key]
 
-    def form_unless_open(self, schema: Schema) -> Form | None:
+    def form_unless_open(self, schema: Schema) -> SchemaForm | None:
         """Return the normal form; None if it is being read, because it refers to itself."""
         if tuple(id(part.raw) for part in schema) in self._open:
             return None
@@ -367,23 +374,23 @@ class FormReader:
         return found
 
 
-_Flats = tuple[Part, ...]
+_Flats = tuple[SchemaPart, ...]
 """Parts whose own keywords must all hold; `allOf` and the like are taken out."""
 
 
 @attrs.define
 class _Reader:
     reader: FormReader
-    found: Form = attrs.field(factory=Form)
+    found: SchemaForm = attrs.field(factory=SchemaForm)
     _has_unions: bool = False
 
-    def form(self, schema: Schema) -> Form:
-        shared: list[Part] = []
+    def form(self, schema: Schema) -> SchemaForm:
+        shared: list[SchemaPart] = []
         choices = self._choices(schema, frozenset(), shared)
         form = self.found
         form.notes = _notes(shared)
         form.type_at = next(
-            (Located(p.raw["type"], (*p.path, "type")) for p in shared if "type" in p.raw), None
+            (SchemaValue(p.raw["type"], (*p.path, "type")) for p in shared if "type" in p.raw), None
         )
         path = schema[0].path if schema else ()
         for flats in choices:
@@ -400,7 +407,9 @@ class _Reader:
                 form.types[kind] = _with_joined_values(form.types[kind])
         return form
 
-    def _choices(self, schema: Schema, above: frozenset[int], shared: list[Part]) -> list[_Flats]:
+    def _choices(
+        self, schema: Schema, above: frozenset[int], shared: list[SchemaPart]
+    ) -> list[_Flats]:
         """Return the alternatives, each as parts without references, `allOf` and unions; `shared`
         takes the parts that all of them have.
         """
@@ -415,7 +424,7 @@ class _Reader:
             if raw is True:
                 continue
             if not isinstance(raw, dict):
-                self.found.unfollowed.append(Located(raw, part.path))
+                self.found.unfollowed.append(SchemaValue(raw, part.path))
                 continue
             self.found.unfollowed += _unreadable(part)
             if id(raw) in above:  # a union that is its own branch
@@ -441,28 +450,28 @@ class _Reader:
         for union in unions:
             self._has_unions = True
             if len(choices) * len(union) > _MAX_ALTERNATIVES:
-                self.found.unfollowed.append(Located("union", schema[0].path))
+                self.found.unfollowed.append(SchemaValue("union", schema[0].path))
                 continue
             choices = [(*one, *other) for one in choices for other in union]
         return choices
 
-    def _put_in_place(self, part: Part) -> Iterator[Part]:
+    def _put_in_place(self, part: SchemaPart) -> Iterator[SchemaPart]:
         raw = part.raw
         if "$ref" in raw:
             target = self.reader.document.referenced(part)
             if target is None:
-                self.found.unfollowed.append(Located(raw["$ref"], (*part.path, "$ref")))
+                self.found.unfollowed.append(SchemaValue(raw["$ref"], (*part.path, "$ref")))
             else:
                 yield target
         for name in ("$dynamicRef", "$recursiveRef"):
             if name in raw:
-                self.found.unfollowed.append(Located(raw[name], (*part.path, name)))
+                self.found.unfollowed.append(SchemaValue(raw[name], (*part.path, name)))
         branches = raw.get("allOf")
         for i, branch in enumerate(branches if isinstance(branches, list) else ()):
             yield part.inside(branch, "allOf", i)
 
     def _note_overlap(
-        self, name: str, part: Part, inside: list[Part], rows: list[list[_Flats]]
+        self, name: str, part: SchemaPart, inside: list[SchemaPart], rows: list[list[_Flats]]
     ) -> None:
         if name != "oneOf":
             return
@@ -537,12 +546,12 @@ class _Reader:
         # value fits (core 11.2, 11.3).
         elsewhere = found.inner or found.contained or found.negations or found.conditions
         if parts > 1 or said != [flats[0]] or self._has_unions or elsewhere:
-            self.found.unfollowed.append(Located(said[0].raw[name], (*said[0].path, name)))
+            self.found.unfollowed.append(SchemaValue(said[0].raw[name], (*said[0].path, name)))
         elif not any(frame.rest for frame in found.frames):
             rest = said[0].inside(said[0].raw[name], name)
             free = said[0].inside(True)
             found.frames.append(
-                Frame(
+                MemberFrame(
                     dict.fromkeys(found.named, free),
                     {one: free for frame in found.frames for one in frame.patterns},
                     [free] * max((len(frame.first) for frame in found.frames), default=0),
@@ -608,7 +617,7 @@ _ALL_VALUES: dict[str, dict[bytes, Any]] = {
 }
 
 
-def _read_values(part: Part, found: Alternative) -> bool:
+def _read_values(part: SchemaPart, found: Alternative) -> bool:
     raw = part.raw
     for name in ("enum", "const"):
         if name not in raw or (name == "enum" and not isinstance(raw[name], list)):
@@ -617,11 +626,11 @@ def _read_values(part: Part, found: Alternative) -> bool:
         mine = {value_key(one): one for one in values if type_of(one) == found.type}
         known = found.values
         found.values = mine if known is None else {k: v for k, v in mine.items() if k in known}
-        found.values_at.append(Located(raw[name], (*part.path, name)))
+        found.values_at.append(SchemaValue(raw[name], (*part.path, name)))
     return found.values != {}
 
 
-def _read_bounds(part: Part, found: Alternative) -> None:
+def _read_bounds(part: SchemaPart, found: Alternative) -> None:
     for table, tighter in ((LOWER, max), (UPPER, min)):
         for name, kind in table.items():
             if kind != found.type:
@@ -631,22 +640,22 @@ def _read_bounds(part: Part, found: Alternative) -> None:
                 if name in LOWER and kind != "number" and bound.value <= 0:
                     continue
                 sign = 1 if tighter is max else -1
-                rank: Callable[[Bound], Any] = lambda one: (sign * one.value, one.exclusive)  # noqa: B023, E731
+                rank: Callable[[SchemaBound], Any] = lambda one: (sign * one.value, one.exclusive)  # noqa: B023, E731
                 if known is None or rank(bound) > rank(known):
                     found.bounds[name] = bound
 
 
-def _bounds_of(part: Part, name: str) -> Iterator[Bound]:
+def _bounds_of(part: SchemaPart, name: str) -> Iterator[SchemaBound]:
     for keyword in (name, _EXCLUSIVE.get(name, "")):
         value = part.raw.get(keyword)
         if is_number(value):
             # draft 4: `exclusiveMinimum: true` says that `minimum` is one.
             beside = keyword == name and part.raw.get(_EXCLUSIVE.get(name, "")) is True
-            at = Located(value, (*part.path, keyword))
-            yield Bound(exact(value), keyword != name or beside, at)
+            at = SchemaValue(value, (*part.path, keyword))
+            yield SchemaBound(exact(value), keyword != name or beside, at)
 
 
-def _read_demands(part: Part, found: Alternative) -> None:
+def _read_demands(part: SchemaPart, found: Alternative) -> None:
     for name in _DEMANDED:
         value = part.raw.get(name)
         known = KEYWORDS[name]
@@ -660,10 +669,10 @@ def _read_demands(part: Part, found: Alternative) -> None:
             name == "multipleOf" and is_number(value) and found.integer and 1 % exact(value) == 0
         ):
             here = found.demands.setdefault(name, {})
-            here.setdefault(value_key(value), Located(value, (*part.path, name)))
+            here.setdefault(value_key(value), SchemaValue(value, (*part.path, name)))
 
 
-def _read_applicators(part: Part, found: Alternative) -> None:
+def _read_applicators(part: SchemaPart, found: Alternative) -> None:
     raw = part.raw
     if "not" in raw:
         found.negations.append((part.inside(raw["not"], "not"),))
@@ -675,7 +684,7 @@ def _read_applicators(part: Part, found: Alternative) -> None:
         found.conditions.append((sides[0], sides[1], sides[2]))
 
 
-def _read_object(part: Part, found: Alternative) -> None:
+def _read_object(part: SchemaPart, found: Alternative) -> None:
     raw = part.raw
     named, patterns = (
         {name: part.inside(inner, keyword, name) for name, inner in _object(raw, keyword)}
@@ -687,9 +696,9 @@ def _read_object(part: Part, found: Alternative) -> None:
         else None
     )
     if named or patterns or rest:
-        found.frames.append(Frame(named, patterns, [], rest))
+        found.frames.append(MemberFrame(named, patterns, [], rest))
     for i, name in enumerate(_strings(raw.get("required"))):
-        found.required.setdefault(name, Located(name, (*part.path, "required", i)))
+        found.required.setdefault(name, SchemaValue(name, (*part.path, "required", i)))
     if "propertyNames" in raw:
         of_text = part.inside(_TEXTS)
         here = part.inside(raw["propertyNames"], "propertyNames")
@@ -699,13 +708,13 @@ def _read_object(part: Part, found: Alternative) -> None:
             if isinstance(value, list):
                 row = found.dependent.setdefault(name, {})
                 for other in _strings(value):
-                    row.setdefault(other, Located(value, (*part.path, keyword, name)))
+                    row.setdefault(other, SchemaValue(value, (*part.path, keyword, name)))
             elif keyword != "dependentRequired":
                 key = ("dependentSchemas", name)
                 found.inner[key] = (*found.inner.get(key, ()), part.inside(value, keyword, name))
 
 
-def _read_array(part: Part, found: Alternative) -> None:
+def _read_array(part: SchemaPart, found: Alternative) -> None:
     raw = part.raw
     # Before 2020-12, `items` as a list was what `prefixItems` is now.
     older = isinstance(raw.get("items"), list)
@@ -714,11 +723,11 @@ def _read_array(part: Part, found: Alternative) -> None:
     prefix = [part.inside(one, first, i) for i, one in enumerate(places)]
     others = part.inside(raw[rest], rest) if rest in raw and (places or rest == "items") else None
     if prefix or others:
-        found.frames.append(Frame({}, {}, prefix, others))
+        found.frames.append(MemberFrame({}, {}, prefix, others))
     if "contains" in raw:
-        least = Located(raw.get("minContains", 1), (*part.path, "minContains"))
+        least = SchemaValue(raw.get("minContains", 1), (*part.path, "minContains"))
         most = (
-            Located(raw["maxContains"], (*part.path, "maxContains"))
+            SchemaValue(raw["maxContains"], (*part.path, "maxContains"))
             if "maxContains" in raw
             else None
         )
@@ -734,13 +743,14 @@ def _settle_items(found: Alternative) -> None:
         if frame.rest is not None and frame.rest.raw is False:
             end = len(frame.first)
             if most is None or most.value > end:
-                most = Bound(Fraction(end), False, Located(False, frame.rest.path))
+                most = SchemaBound(Fraction(end), False, SchemaValue(False, frame.rest.path))
     if most is None:
         return
     found.bounds["maxItems"] = most
     free = most.value <= max((len(frame.first) for frame in found.frames), default=0)
     frames = [
-        Frame({}, {}, f.first[: int(most.value)], None if free else f.rest) for f in found.frames
+        MemberFrame({}, {}, f.first[: int(most.value)], None if free else f.rest)
+        for f in found.frames
     ]
     found.frames = [frame for frame in frames if frame.first or frame.rest]
 
@@ -753,7 +763,7 @@ def _with_joined_values(row: list[Alternative]) -> list[Alternative]:
     if len(listed) < 2:
         return row
     values = {key: value for one in listed for key, value in (one.values or {}).items()}
-    notes: dict[str, list[Located]] = {}
+    notes: dict[str, list[SchemaValue]] = {}
     for one in listed:
         for name, said in one.notes.items():
             notes.setdefault(name, []).extend(said)
@@ -765,24 +775,24 @@ def _with_joined_values(row: list[Alternative]) -> list[Alternative]:
     return [joined, *(one for one in row if one not in listed)]
 
 
-def _notes(flats: Iterable[Part]) -> dict[str, list[Located]]:
-    found: dict[str, list[Located]] = {}
+def _notes(flats: Iterable[SchemaPart]) -> dict[str, list[SchemaValue]]:
+    found: dict[str, list[SchemaValue]] = {}
     for part in flats:
         for name, value in part.raw.items():
             known = KEYWORDS.get(name)
             if known is None or known.effect is _NOTE or not isinstance(value, known.shape):
-                found.setdefault(name, []).append(Located(value, (*part.path, name)))
+                found.setdefault(name, []).append(SchemaValue(value, (*part.path, name)))
     return found
 
 
-def _unreadable(part: Part) -> Iterator[Located]:
+def _unreadable(part: SchemaPart) -> Iterator[SchemaValue]:
     """Yield the types that do not exist, and the patterns for names that Python cannot read."""
     for name in _type_list(part.raw):
         if name not in TYPES and name != "integer":
-            yield Located(name, (*part.path, "type"))
+            yield SchemaValue(name, (*part.path, "type"))
     for pattern, _ in _object(part.raw, "patternProperties"):
         if not is_readable(pattern):
-            yield Located(pattern, (*part.path, "patternProperties", pattern))
+            yield SchemaValue(pattern, (*part.path, "patternProperties", pattern))
 
 
 def _object(raw: dict[str, Any], keyword: str) -> Iterable[tuple[str, Any]]:
