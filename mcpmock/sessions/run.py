@@ -190,6 +190,8 @@ def _to_server(
         exchange_numbers,
         client_opens_stream=conversation.client_opens_stream,
         in_order=conversation.in_order,
+        # What is verified is the server: a session that it forgets is a finding.
+        renews=not conversation.recorder_at_server,
     )
 
 

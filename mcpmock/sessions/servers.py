@@ -96,6 +96,7 @@ class Server:
         *,
         client_opens_stream: bool = False,  # noqa: ARG002
         in_order: bool = False,  # noqa: ARG002
+        renews: bool = False,  # noqa: ARG002
     ) -> list[Stage]:
         """Return the translation from bare messages to what the server speaks."""
         return []

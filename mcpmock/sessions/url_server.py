@@ -102,6 +102,7 @@ class Url(Server):
         *,
         client_opens_stream: bool = False,
         in_order: bool = False,
+        renews: bool = False,
     ) -> list[Stage]:
         target = self.upstream.target
         if self.transport is TransportKind.SSE:
@@ -113,6 +114,7 @@ class Url(Server):
                 exchange_numbers,
                 client_opens_stream=client_opens_stream,
                 in_order=in_order,
+                renews=renews,
             )
         ]
 

@@ -120,13 +120,20 @@ def _end(served: Served, reader: threading.Thread) -> None:
 def real_server(name: str, transport: str, workdir: Path) -> Iterator[Served]:
     """A server of `parts.HTTP_SERVERS`, fresh."""
     parts.prepare(name, workdir)
+    with server_on(free_port(), name, transport, workdir) as served:
+        yield served
+
+
+@contextmanager
+def server_on(port: int, name: str, transport: str, workdir: Path) -> Iterator[Served]:
+    """The same on a port of the test's choice, for one that is started again."""
     path = "/sse" if transport == parts.SSE else "/mcp"
-    env = {**parts.environment(workdir), "PORT": str(_free_port())}
+    env = {**parts.environment(workdir), "PORT": str(port)}
     with serving(parts.server(name, workdir, transport), path=path, env=env) as served:
         yield served
 
 
-def _free_port() -> int:
+def free_port() -> int:
     """A port that is free right now, for server-everything, which does not take port 0."""
     while True:
         # Below those that Linux gives to clients and to port 0 (ip_local_port_range, from 32768):

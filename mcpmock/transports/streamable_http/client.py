@@ -4,28 +4,35 @@ A stage between a source of bare messages (a client on stdio) and a server on HT
 becomes one POST, and the responses become messages again. Like the transport of an SDK it keeps the
 session id, opens the standalone stream (a GET, for messages that belong to no request), resumes
 broken streams, closes an exchange to cancel its request (modern era) and ends the session with a
-DELETE. `protocol/http_reply` reads the responses; `channels/` sends the frames.
+DELETE. Where the server has forgotten the session, another one takes its place (`session_renewal`).
+`protocol/http_reply` reads the responses; `channels/` sends the frames.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence, Set
 from math import inf
+from typing import Any
 
 import attrs
 
 from mcpmock.pipeline.stage import Action, Wake
 from mcpmock.protocol.correlation import CANCELLED
-from mcpmock.protocol.http_reply import EVENT_STREAM, HeldMessages, ReplyFlattener
+from mcpmock.protocol.http_reply import EVENT_STREAM, HeldMessages, ReplyFlattener, request_ids
 from mcpmock.protocol.messages import (
+    S2C,
+    Batch,
     ExchangeEnd,
     Frame,
     HttpRequest,
     HttpResponse,
+    Message,
     Notification,
     Request,
     Response,
     SseMeta,
+    Stderr,
     decode,
     member,
     parse,
@@ -41,11 +48,16 @@ from mcpmock.protocol.transport_facts import (
 from mcpmock.transports.exchange_stages import ExchangeClient
 
 from .common import JSON, standard_headers
+from .session_renewal import KeptSession, ListProbe, is_sent_again
 
 RETRY_DELAY_S = 1.0
 """Delay before a broken stream is resumed, unless the server sent `retry:`."""
 MAX_RESUME_FAILURES = 5
 """Number of failed attempts in a row after which a stream is given up."""
+MAX_REFUSAL_BYTES = 1 << 16
+"""The longest response that is looked at for whether the session is gone."""
+RENEWED = b"mcpmock: the server had forgotten the session; another one was opened\n"
+"""The note in the recording, on the server's standard error."""
 DELETE_TIMEOUT_S = 1.0
 """Time for the response to the DELETE."""
 
@@ -68,6 +80,31 @@ class _RequestState:
     last_event: str | None = None
     retry: float = RETRY_DELAY_S
     failures: int = 0
+    raw: bytes = b""
+    """The message that it carries."""
+    session: str | None = None
+    """The session that it names."""
+    refusal: list[Frame] | None = None
+    """What came so far of a response that may say that the session is gone."""
+    again: bool = False
+    """It was refused in the session before."""
+    opened: bool = False
+    """The standalone stream was open."""
+    own: bool = False
+    """The client knows nothing of it."""
+    probe: ListProbe | None = None
+
+
+@attrs.define(eq=False)
+class _Renewal:
+    """Another session on its way, in the place of the one before."""
+
+    session: str | None
+    version: str | None
+    awaited: _RequestState
+    """Whose response comes next: that of `initialize`, then that of `initialized`."""
+    refused: list[_RequestState] = attrs.field(factory=list)
+    """What has to be sent again."""
 
 
 class StreamableHttpClient(ExchangeClient):
@@ -81,8 +118,15 @@ class StreamableHttpClient(ExchangeClient):
         *,
         client_opens_stream: bool = False,
         in_order: bool = False,
+        renews: bool = False,
     ) -> None:
         super().__init__(target, headers, numbers)
+        self._renews = renews
+        """Whether a session that the server has forgotten is replaced by another one."""
+        self._kept: KeptSession | None = None
+        self._renewal: _Renewal | None = None
+        self._renewable = False
+        """Whether the client has sent something since the last renewal."""
         self._in_order = in_order
         """Whether a notification, or an answer, is accepted before anything else is posted: on two
         connections, what is sent later may arrive first.
@@ -154,6 +198,8 @@ class StreamableHttpClient(ExchangeClient):
         """
         open_ = self._exchanges.values()
         opens = self._client_opens_stream and any(exchange.opens_stream for exchange in open_)
+        if self._renewal is not None:
+            return True
         posts = (one for one in open_ if not one.asks and not one.standalone)
         unheard = self._in_order and any(exchange.head is None for exchange in posts)
         return self._awaits_initialize() or opens or unheard
@@ -164,14 +210,24 @@ class StreamableHttpClient(ExchangeClient):
 
     def _has_open_requests(self) -> bool:
         exchanges = [*self._exchanges.values(), *(exchange for _, exchange in self._broken)]
-        return bool(self._held) or any(not exchange.reply.answered for exchange in exchanges)
+        waits = bool(self._held) or self._renewal is not None
+        return waits or any(not exchange.reply.answered for exchange in exchanges)
 
     def _post_message(self, raw: bytes) -> None:
         message, items = parse(raw), parse_items(raw)
         if isinstance(message, Notification) and self._cancel_request(message):
             return
+        self._renewable = True
         methods = {item.method for item in items if isinstance(item, (Request, Notification))}
-        exchange = _RequestState(ReplyFlattener(raw))
+        if "initialize" in methods:
+            self._kept = KeptSession(raw) if self._renews else None
+        elif self._kept is not None:
+            self._kept.note_message(message, raw)
+        self._post(raw, message, methods)
+
+    def _post(self, raw: bytes, message: Message, methods: Set[str], **how: Any) -> int:
+        """Post a message; `how` are the fields of its state."""
+        exchange = _RequestState(ReplyFlattener(raw), raw=raw, **how)
         exchange.asks = not exchange.reply.answered
         exchange.initializes = "initialize" in methods
         confirms = "notifications/initialized" in methods
@@ -186,7 +242,7 @@ class StreamableHttpClient(ExchangeClient):
         else:
             fields = self._session_headers()
         # 2025-11-25, "Sending Messages to the Server": both types MUST be in Accept.
-        self._open(exchange, "POST", [("Accept", f"{JSON}, {EVENT_STREAM}"), *fields], raw)
+        return self._open(exchange, "POST", [("Accept", f"{JSON}, {EVENT_STREAM}"), *fields], raw)
 
     def _forget_session(self) -> None:
         """Drop the session id, revision and standalone stream of an earlier session."""
@@ -229,6 +285,7 @@ class StreamableHttpClient(ExchangeClient):
         self, exchange: _RequestState, method: str, fields: Headers, body: bytes = b""
     ) -> int:
         x = self._add_request(method, self._target, fields, body)
+        exchange.session = None if exchange.modern else self._session
         self._exchanges[x] = exchange
         return x
 
@@ -268,6 +325,23 @@ class StreamableHttpClient(ExchangeClient):
         exchange = self._exchanges.get(x)
         if exchange is None:
             return
+        if self._renews and self._is_refusal(exchange, frame):
+            refusal = exchange.refusal = [*(exchange.refusal or ()), frame]
+            ended = isinstance(frame.fact, ExchangeEnd)
+            if not ended and sum(len(one.raw) for one in refusal) <= MAX_REFUSAL_BYTES:
+                return
+            if ended and x != self._delete_exchange and _is_session_gone(exchange, refusal):
+                self._lose_session(x, exchange)
+                return
+            exchange.session, exchange.refusal = None, None
+            for one in refusal:
+                self._take_from_exchange(x, exchange, one, now)
+            return
+        self._take_from_exchange(x, exchange, frame, now)
+
+    def _take_from_exchange(
+        self, x: int, exchange: _RequestState, frame: Frame, now: float
+    ) -> None:
         match frame.fact:
             case HttpResponse() as head:
                 self._take_head(exchange, head)
@@ -276,7 +350,7 @@ class StreamableHttpClient(ExchangeClient):
                 exchange.last_event = exchange.last_event if id_ is None else id_ or None
                 exchange.retry = exchange.retry if retry is None else retry / 1000
             case ExchangeEnd():
-                del self._exchanges[x]
+                self._exchanges.pop(x, None)
                 if x == self._delete_exchange:
                     self._pass_input_end()
                     return
@@ -288,11 +362,17 @@ class StreamableHttpClient(ExchangeClient):
         messages = exchange.reply.feed(frame)
         if isinstance(frame.fact, ExchangeEnd):
             messages += exchange.reply.unanswered(frame.fact.how)
+        refused = exchange.head is not None and exchange.head.status >= 400
+        failed = isinstance(frame.fact, ExchangeEnd)
+        if (exchange.standalone and refused) or (exchange.probe is not None and failed):
+            messages = []  # the client has asked nothing
         if exchange.initializes:
             self._note_revision(messages)
         if exchange.modern:
             _note_cancels(exchange, messages)
-        self._to_client += messages
+        self._to_client += messages if self._kept is None else self._noted(exchange, messages)
+        if self._renewal is not None and exchange is self._renewal.awaited:
+            self._go_on_renewing(self._renewal, messages, ended=x not in self._exchanges)
 
     def _take_head(self, exchange: _RequestState, head: HttpResponse) -> None:
         exchange.head = head
@@ -322,11 +402,134 @@ class StreamableHttpClient(ExchangeClient):
         head = exchange.head
         if head is not None and head.status == 200 and head.media_type == EVENT_STREAM:
             exchange.failures = 0
+            exchange.opened = True
             return True
         exchange.failures += 1
         # Any other status is final: 405 says that the server has no such stream.
         broken = head is None or head.status >= 500
         return broken and exchange.failures <= MAX_RESUME_FAILURES
+
+    # Another session in the place of one that is gone.
+
+    def _is_refusal(self, exchange: _RequestState, frame: Frame) -> bool:
+        """Return whether the frame is part of a response that may say that the session is gone."""
+        if exchange.refusal is not None:
+            return True
+        head = frame.fact
+        if not isinstance(head, HttpResponse) or exchange.session is None or self._kept is None:
+            return False
+        # A server without standalone streams may answer a GET with 404 instead of 405.
+        return head.status in _GONE and (not exchange.standalone or exchange.opened)
+
+    def _lose_session(self, x: int, exchange: _RequestState) -> None:
+        """Take a request that was refused because its session is gone: open another session unless
+        that was done, and send the request again there, once.
+        """
+        del self._exchanges[x]
+        if self._renewal is None and exchange.session == self._session and self._renewable:
+            self._begin_renewal()
+        resumes = exchange.last_event is not None or not exchange.raw
+        if exchange.again or exchange.own or resumes or self._kept is None:
+            self._refuse(exchange)
+        elif not is_sent_again(parse(exchange.raw)):
+            pass
+        elif self._renewal is not None:
+            self._renewal.refused.append(exchange)
+        elif exchange.session != self._session:
+            self._send_again(exchange)
+        else:
+            self._refuse(exchange)
+        if self._renewal is not None and exchange is self._renewal.awaited:
+            self._go_on_renewing(self._renewal, (), ended=True)
+
+    def _refuse(self, exchange: _RequestState) -> None:
+        """Give the client the refusal as it came."""
+        refusal, exchange.refusal = exchange.refusal or [], None
+        for frame in refusal:
+            messages = exchange.reply.feed(frame)
+            self._to_client += [] if exchange.own or exchange.standalone else messages
+
+    def _begin_renewal(self) -> None:
+        assert self._kept is not None
+        session, version = self._session, self._version
+        self._renewable = False
+        self._renewal = _Renewal(session, version, self._post_own(self._kept.initialize))
+
+    def _go_on_renewing(self, renewal: _Renewal, messages: Sequence[Frame], *, ended: bool) -> None:
+        """Note what came on the exchange that is waited for."""
+        kept, awaited = self._kept, renewal.awaited
+        assert kept is not None
+        if awaited.initializes:
+            if not awaited.reply.answered:
+                return
+            answers = [one.content for one in messages if isinstance(one.content, Response)]
+            if not any(answer.result is not None for answer in answers):
+                self._session, self._version, self._renewal = renewal.session, renewal.version, None
+                for refused in renewal.refused:
+                    self._refuse(refused)
+                return
+            if kept.initialized is not None:
+                renewal.awaited = self._post_own(kept.initialized)
+                return
+        elif awaited.head is None and not ended:
+            return
+        self._renewal = None
+        self._to_client.append(Frame(S2C, RENEWED, b"", Stderr()))
+        for raw in kept.settings:
+            self._post_own(raw)
+        for refused in renewal.refused:
+            self._send_again(refused)
+        for probe in kept.probes():
+            self._post_own(probe.raw, probe=probe)
+
+    def _post_own(self, raw: bytes, probe: ListProbe | None = None) -> _RequestState:
+        message = parse(raw)
+        methods = {message.method} if isinstance(message, (Request, Notification)) else set()
+        return self._exchanges[self._post(raw, message, methods, own=True, probe=probe)]
+
+    def _send_again(self, exchange: _RequestState) -> None:
+        self._post(exchange.raw, parse(exchange.raw), set(), again=True)
+
+    def _noted(self, exchange: _RequestState, messages: Sequence[Frame]) -> list[Frame]:
+        """Return the messages that are the client's."""
+        assert self._kept is not None
+        passed: list[Frame] = []
+        for frame in messages:
+            answer = frame.content
+            if not isinstance(answer, (Response, Batch)):
+                passed.append(frame)
+            elif exchange.probe is not None:
+                found = self._kept.compare(exchange.probe, answer)
+                if isinstance(found, ListProbe):
+                    self._post_own(found.raw, probe=found)
+                elif found is not None:
+                    passed.append(Frame(S2C, found))
+            elif not exchange.own:
+                if b"/list" in exchange.raw:
+                    self._kept.note_answer(parse(exchange.raw), answer)
+                passed.append(frame)
+        return passed
+
+
+_GONE = (404, 400)
+_SAYS_GONE = re.compile(rb"session|not initialized", re.IGNORECASE)
+
+
+def _is_session_gone(exchange: _RequestState, refusal: Sequence[Frame]) -> bool:
+    """Return whether a response says that the session is gone. 404 does (MCP, "Session
+    Management"); some servers have 400, and text that says so.
+    """
+    head = refusal[0].fact
+    assert isinstance(head, HttpResponse)
+    if head.status == 404:
+        return True
+    # server-everything (TypeScript SDK): 400, "No valid session ID provided", with the id null;
+    # after a restart of a server with one transport: "Server not initialized".
+    ids = request_ids(parse_items(exchange.raw))
+    answers = [parse(one.raw) for one in refusal]
+    if any(isinstance(one, Response) and one.id in ids for one in answers):
+        return False
+    return any(_SAYS_GONE.search(one.raw) for one in refusal)
 
 
 def _note_cancels(exchange: _RequestState, messages: Sequence[Frame]) -> None:

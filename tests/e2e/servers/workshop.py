@@ -9,13 +9,15 @@ workshop_py2.py and workshop_ts2.mjs offer the same tools under the same names; 
 
     workshop_X.py stdio | streamable-http | sse [moved]
 
-Over HTTP it listens on a port of its own choice and says where on the first line of its stderr.
+Over HTTP it listens on the port that PORT names, or any, and says where on the first line of its
+stderr.
 `moved` (workshop_py1 and _py2): the path has a slash more than the URL, which is redirected there;
 each request is a line on stderr.
 """
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 from collections import defaultdict
@@ -87,11 +89,12 @@ def counted(app: Any) -> Any:
 
 
 def serve(app: Any, transport: str, *, moved: bool = False) -> None:
-    """Serve an ASGI application on a free port until SIGTERM."""
+    """Serve an ASGI application until SIGTERM."""
     app = counted(app) if moved else app
     # The protocol must be named: only then does asyncio turn Nagle's algorithm off.
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM, socket.IPPROTO_TCP)
-    listener.bind(("127.0.0.1", 0))
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    listener.bind(("127.0.0.1", int(os.environ.get("PORT", "0"))))
     listener.listen()
     port = listener.getsockname()[1]
     print(f"listening on http://127.0.0.1:{port}{PATHS[transport]}", file=sys.stderr, flush=True)

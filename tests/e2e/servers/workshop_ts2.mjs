@@ -256,7 +256,7 @@ function serveHttp() {
     return (await isLegacyRequest(request)) ? legacy(request) : modern.fetch(request, options);
   };
   const listener = createServer(toNodeHandler({ fetch }));
-  listener.listen(0, '127.0.0.1', () => {
+  listener.listen(Number(process.env.PORT ?? 0), '127.0.0.1', () => {
     console.error(`listening on http://127.0.0.1:${listener.address().port}/mcp`);
   });
 }
