@@ -158,6 +158,7 @@ class ExploredServer(ExploredPeer):
             translation=[view, recorder],
             wire=[disconnects] if disconnects.places else [],
             in_order=True,
+            renews=False,
         )
         try:
             await run.converse(conversation, NullClient(), server)

@@ -69,6 +69,10 @@ class Conversation:
     """Whether exchanges reach the server as they are: no translation on its side either."""
     client_opens_stream: bool = False
     """Whether the client says when a standalone stream is opened, not the translation."""
+    renews: bool = True
+    """Whether a session that a server at a URL has forgotten is replaced by another one: not where
+    the server is what is judged.
+    """
     in_order: bool = False
     """Whether over HTTP a notification is accepted before what the client says behind it is sent.
     """
@@ -190,8 +194,7 @@ def _to_server(
         exchange_numbers,
         client_opens_stream=conversation.client_opens_stream,
         in_order=conversation.in_order,
-        # What is verified is the server: a session that it forgets is a finding.
-        renews=not conversation.recorder_at_server,
+        renews=conversation.renews,
     )
 
 

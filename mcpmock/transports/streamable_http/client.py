@@ -48,7 +48,7 @@ from mcpmock.protocol.transport_facts import (
 from mcpmock.transports.exchange_stages import ExchangeClient
 
 from .common import JSON, standard_headers
-from .session_renewal import KeptSession, ListProbe, is_sent_again
+from .session_renewal import SessionMemory, ListProbe, is_sent_again
 
 RETRY_DELAY_S = 1.0
 """Delay before a broken stream is resumed, unless the server sent `retry:`."""
@@ -123,7 +123,7 @@ class StreamableHttpClient(ExchangeClient):
         super().__init__(target, headers, numbers)
         self._renews = renews
         """Whether a session that the server has forgotten is replaced by another one."""
-        self._kept: KeptSession | None = None
+        self._kept: SessionMemory | None = None
         self._renewal: _Renewal | None = None
         self._renewable = False
         """Whether the client has sent something since the last renewal."""
@@ -220,7 +220,7 @@ class StreamableHttpClient(ExchangeClient):
         self._renewable = True
         methods = {item.method for item in items if isinstance(item, (Request, Notification))}
         if "initialize" in methods:
-            self._kept = KeptSession(raw) if self._renews else None
+            self._kept = SessionMemory(raw) if self._renews else None
         elif self._kept is not None:
             self._kept.note_message(message, raw)
         self._post(raw, message, methods)

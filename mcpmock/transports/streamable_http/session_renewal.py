@@ -55,7 +55,7 @@ class ListProbe:
 
 
 @attrs.define
-class KeptSession:
+class SessionMemory:
     """What has to be said again in another session."""
 
     initialize: bytes
