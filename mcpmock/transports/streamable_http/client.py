@@ -48,7 +48,7 @@ from mcpmock.protocol.transport_facts import (
 from mcpmock.transports.exchange_stages import ExchangeClient
 
 from .common import JSON, standard_headers
-from .session_renewal import SessionMemory, ListProbe, is_sent_again
+from .session_renewal import ListProbe, SessionMemory, is_sent_again
 
 RETRY_DELAY_S = 1.0
 """Delay before a broken stream is resumed, unless the server sent `retry:`."""
