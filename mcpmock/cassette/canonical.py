@@ -23,6 +23,7 @@ from mcpmock.protocol.raw_json import elements, members, splice
 
 from .lines import Sheet, SourceLine, take_apart
 from .model import Damage, Event, Footer, Header, event_line
+from .other_files import BYTE_ORDER_MARK
 
 ROUND_TO = 10_000
 """Microseconds: enough for the pace of a session."""
@@ -107,7 +108,7 @@ def recover(data: bytes) -> Recovery:
     """Return all good lines of a cassette as they are. Besides the bad ones, footers that no longer
     fit are left out.
     """
-    sheets, lost = take_apart(_ended(data))
+    sheets, lost = take_apart(_ended(data.removeprefix(BYTE_ORDER_MARK)))
     disordered = [sheet for sheet in sheets if not _ascending(sheet)]
     for sheet in disordered:
         sheet.body = _renumbered(sheet.events)

@@ -28,10 +28,10 @@ from typing import BinaryIO, Protocol, TypeGuard
 import msgspec
 
 from mcpmock.errors import CassetteError
-from mcpmock.printable import mcpmock_command
+from mcpmock.printable import mcpmock_command, shell_command
 
-from . import HEADER_START
 from .model import Cassette, Footer, Header, Notice
+from .other_files import CONFLICT, GZIP, conflict_hint, describe_other, is_other
 from .parser import header_of, read, unreadable
 
 MAX_BYTES = 1 << 30
@@ -54,7 +54,6 @@ _NUMBER = re.compile(r"\.[0-9]+(?=\.|$)")
 _MAX_HEADER_BYTES = 1 << 16
 _HASHED_TOGETHER = 1 << 14
 _COPIED_BYTES = 1 << 20
-_GZIP = b"\x1f\x8b"
 
 
 def _recover(name: Path | str) -> str:
@@ -90,13 +89,17 @@ def load_alone(path: Path, *, damaged: bool = False) -> Cassette:
 
 def loaded(name: Path | str, data: bytes, *, damaged: bool = False) -> Cassette:
     """Return the cassette in the bytes of a file of this name. Raises as `load`."""
-    reason = unreadable(data.partition(b"\n")[0])
-    if reason is not None and not damaged:
-        raise CassetteError(name, reason)
+    if not damaged:
+        refuse_other(name, data)
+        newer = unreadable(data.partition(b"\n")[0])
+        if newer is not None:
+            raise CassetteError(name, newer)
     cassette = read(str(name), data)
     if cassette.damage and not damaged:
         first = cassette.damage[0]
-        raise CassetteError(name, first.reason, line=first.line, hint=_recover(name))
+        conflict = first.reason == CONFLICT
+        hint = conflict_hint(str(name)) if conflict else _recover(name)
+        raise CassetteError(name, first.reason, line=first.line, hint=hint)
     return cassette
 
 
@@ -149,7 +152,7 @@ def read_bytes(path: Path, *, damaged: bool = False) -> bytes:
         with open(_open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
             return read_all(file, path, packed=path.suffix == ".gz", damaged=damaged)
     except OSError as error:
-        raise CassetteError(path, words_of(error)) from error
+        raise unusable(path, error, written=False) from error
 
 
 def read_all(
@@ -160,7 +163,11 @@ def read_all(
     """
     data = file.read(MAX_BYTES + 1)
     try:
-        if data.startswith(_GZIP) if packed is None else packed:
+        if packed and data and not data.startswith(GZIP):
+            renamed = shell_command(["mv", str(name), str(name).removesuffix(".gz")])
+            hint = f"rename it: `{renamed}`"
+            raise CassetteError(name, "is not packed, though its name ends in .gz", hint=hint)
+        if data.startswith(GZIP) if packed is None else packed:
             data = _unpack(data, damaged=damaged)
     except ValueError as error:
         raise CassetteError(name, str(error), hint="unpack it if you trust it") from error
@@ -175,10 +182,9 @@ def refuse_other(name: Path | str, data: bytes) -> None:
     """Raise CassetteError for data that is not a cassette. One of a newer format is a cassette:
     what is wrong with it is a finding.
     """
-    first = data.partition(b"\n")[0]
-    reason = unreadable(first)
-    if reason is not None and not first.startswith(HEADER_START):
-        raise CassetteError(name, reason)
+    if is_other(data):
+        reason, hint = describe_other(str(name), data)
+        raise CassetteError(name, reason, hint=hint)
 
 
 def _unpack(packed: bytes, *, damaged: bool) -> bytes:
@@ -230,7 +236,7 @@ def rewrite(path: Path, data: bytes, *, was: bytes | None = None) -> None:
                 )
         replace_file(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
     except OSError as error:
-        raise CassetteError(path, words_of(error)) from error
+        raise unusable(path, error) from error
     finally:
         if locked is not None:
             os.close(locked)
@@ -554,21 +560,23 @@ def open_take(path: Path, *, overwrite: bool = False, new: bool = False) -> Take
             raise CassetteError(path, "exists", hint="leave out --new to add a take to it")
         fd = _open(path, flags | (os.O_EXCL if new else 0))
     except OSError as error:
-        raise CassetteError(path, words_of(error)) from error
+        raise unusable(path, error) from error
     if not _lock(fd, path):
         os.close(fd)
         return None
     try:
-        first = os.pread(fd, 200, 0).partition(b"\n")[0]
-        reason = None if overwrite else unreadable(first)
-        if reason is not None:
-            raise CassetteError(path, reason, hint="record to another file, or use --overwrite")
+        start = os.pread(fd, _MAX_HEADER_BYTES, 0)
+        if not overwrite:
+            newer = unreadable(start.partition(b"\n")[0])
+            reason = describe_other(str(path), start)[0] if is_other(start) else newer
+            if reason is not None:
+                raise CassetteError(path, reason, hint="record to another file, or use --overwrite")
         if not (overwrite and existed):
             return TakeFile(path, fd, backup=None, created=not existed)
         return _start_anew(path, fd)
     except OSError as error:
         os.close(fd)
-        raise CassetteError(path, words_of(error)) from error
+        raise unusable(path, error) from error
     except BaseException:
         os.close(fd)
         raise
@@ -655,6 +663,18 @@ def _open(path: Path, flags: int) -> int:
         os.close(fd)
         raise OSError(errno.EINVAL, "is not a regular file")
     return fd
+
+
+def unusable(path: Path, error: OSError, *, written: bool = True) -> CassetteError:
+    """Return the error for a file that cannot be `written` or read, with what to do about it."""
+    folder, hint = path.parent, None
+    if written and isinstance(error, FileNotFoundError) and not folder.is_dir():
+        made = shell_command(["mkdir", "-p", str(folder)])
+        return CassetteError(path, f"there is no folder {folder}", hint=f"`{made}` makes it")
+    if isinstance(error, PermissionError):
+        listed = shell_command(["ls", "-ld", str(folder), str(path)])
+        hint = f"`{listed}` shows who may use it"
+    return CassetteError(path, words_of(error), hint=hint)
 
 
 def words_of(error: Exception) -> str:

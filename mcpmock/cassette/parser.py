@@ -20,6 +20,7 @@ from mcpmock.protocol.raw_json import UNREADABLE, members
 
 from . import HEADER_START
 from .model import FORMAT, Cassette, Damage, Event, Footer, Header, Notice, Take, is_utf8
+from .other_files import CONFLICT, NO_HEADER, explain_json, is_conflict
 
 _BLOCK_BYTES = 1 << 16
 """Events decoded together. A block stays in memory as long as one of its events."""
@@ -28,6 +29,11 @@ _FOOTER_START = b'{"footer":'
 _STARTS = (HEADER_START, _FOOTER_START)
 _header = msgspec.json.Decoder(Header)
 _event = msgspec.json.Decoder(Event)
+
+
+EDITED = (
+    "edited since it was recorded: the digest in the footer differs; `mcpmock fmt` accepts the edit"
+)
 
 
 class _FooterLine(msgspec.Struct):
@@ -40,6 +46,8 @@ _footer_line = msgspec.json.Decoder(_FooterLine)
 def read(name: str, data: bytes) -> Cassette:
     """Parse a cassette. Never raises: errors are in `damage`, warnings in `notices`."""
     reader = CassetteReader(Cassette(name=name, takes=[]))
+    if not data:
+        reader.cassette.notices.append(Notice(0, "is empty: it holds no recording"))
     number = 1
     for block in _blocks(data):
         if not reader.events(block):
@@ -69,12 +77,11 @@ def unreadable(line: bytes) -> str | None:
     """Return why this first line cannot begin a cassette; None if it can, or is torn."""
     if not line.startswith(HEADER_START):
         torn = HEADER_START.startswith(line)
-        return None if torn else "is not a cassette: its first line is no mcpmock header"
+        return None if torn else NO_HEADER
     major = _MAJOR.match(line)
     if major is not None and major[1] != b"%d" % FORMAT:
-        return (
-            f"has format {major[1].decode()}, this mcpmock reads {FORMAT}; a newer mcpmock reads it"
-        )
+        format_ = major[1].decode()
+        return f"has format {format_}, this mcpmock reads {FORMAT}; a newer mcpmock reads it"
     return None
 
 
@@ -191,7 +198,7 @@ class CassetteReader:
         self._take.footer = footer
         self._take.sealed = footer.sha256 == self._digest.hexdigest()
         if not self._take.sealed:
-            self._notice(number, "edited since it was recorded: the digest in the footer differs")
+            self._notice(number, EDITED)
 
     def _close_take(self) -> None:
         if self._take is not None and self._take.footer is None:
@@ -308,12 +315,17 @@ def _count_payloads(event: Event) -> int:
 
 
 def _explain_damage(line: bytes) -> str:
+    if is_conflict(line):
+        return CONFLICT
+    what = "a header" if line.startswith(HEADER_START) else "an event"
     try:
-        event = _event.decode(line)
+        event = _header.decode(line) if what == "a header" else _event.decode(line)
     except msgspec.ValidationError as error:
-        return f"not an event: {error}"
+        return f"not {what}: {error}"
     except UNREADABLE:
-        return "not an event: not JSON"
+        return f"not {what}: {explain_json(line)}"
+    if isinstance(event, Header):
+        return "not a header"
     if _count_payloads(event) == 1:
         return "not an event: its payload cannot be unpacked, or has no direction"
     return f"not an event: {_count_payloads(event)} payloads where there must be one"

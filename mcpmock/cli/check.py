@@ -70,7 +70,8 @@ def _lines(name: str, report: CheckReport, *, verbose: bool) -> Iterator[str]:
     ]
     findings += _violations(report, verbose=verbose)
     for line, level, text, more in sorted(findings, key=lambda one: one[0]):
-        yield f"{name}:{line}: {click.style(level.value, fg=_COLORS[level])}: {printable(text)}"
+        place = f"{name}:{line}" if line else name
+        yield f"{place}: {click.style(level.value, fg=_COLORS[level])}: {printable(text)}"
         if more:
             yield f"    {printable(more)}"
     counts = [many(count, level.value) for level in Level if (count := report.count(level))]

@@ -33,7 +33,7 @@ def recover(file: Path, target: NewFileOptions, console: ConsoleOptions) -> int:
 
     output = target.output
     refuse_existing(output)
-    recovery = recovered(read_bytes(file))
+    recovery = recovered(read_bytes(file, damaged=True))
     if not recovery.takes:
         raise CassetteError(file, "contains nothing that can be recovered")
     rewrite(output, recovery.data)

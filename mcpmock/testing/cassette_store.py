@@ -31,7 +31,7 @@ class _State(msgspec.Struct):
     """What this run has done to one cassette."""
 
     born: bool | None = None
-    """Whether the file was missing when a test first asked; None: no test has asked."""
+    """Whether the file was missing or empty when a test first asked; None: no test has asked."""
     begun: bool = False
     """Whether a test of this run has added takes to it."""
     rejected: bool = False
@@ -51,7 +51,7 @@ class CassetteStore:
         """
         with self._state(path) as state:
             if state.born is None:
-                state.born = not path.exists()
+                state.born = not path.exists() or not path.stat().st_size
             return state.born
 
     def recording(self, settings: Settings, test: str) -> Path:

@@ -8,7 +8,7 @@ import random
 
 import pytest
 
-from mcpmock.cassette.model import Cassette, event_line
+from mcpmock.cassette.model import Cassette, Notice, event_line
 from mcpmock.cassette.parser import CassetteReader, read, unreadable
 from mcpmock.protocol.messages import C2S
 from tests.support import HEADER, INITIALIZE, c2s, exits, hangs_up, logs, request, response, s2c
@@ -86,7 +86,8 @@ def test_any_prefix_loads(first: bytes) -> None:
 
 def test_no_bytes_are_no_takes() -> None:
     """An empty file is the shortest prefix: a cassette of nothing."""
-    assert Cassette(name="a.jsonl", takes=[]) == read("a.jsonl", b"")
+    empty = Notice(0, "is empty: it holds no recording")
+    assert Cassette(name="a.jsonl", takes=[], notices=[empty]) == read("a.jsonl", b"")
 
 
 def test_a_torn_tail_is_told() -> None:

@@ -6,7 +6,7 @@ import random
 
 from mcpmock.cassette import HEADER_START
 from mcpmock.cassette.parser import read
-from mcpmock.cassette.validate import Inspection, inspect
+from mcpmock.cassette.validate import Finding, Inspection, inspect
 from mcpmock.errors import Level
 from tests.support import HEADER, INITIALIZE, batch, cassette_bytes, request, response
 from tests.support.sealed import ONE, TWO, sealed
@@ -36,7 +36,8 @@ def test_there_is_nothing_to_say_about_what_was_recorded() -> None:
     either.
     """
     assert Inspection(2, 10, ()) == inspect(sealed(RICH) + sealed())
-    assert Inspection(0, 0, ()) == inspect(b"")
+    empty = Finding(0, Level.NOTICE, "is empty: it holds no recording")
+    assert Inspection(0, 0, (empty,)) == inspect(b"")
 
 
 def test_what_was_not_closed_is_noticed() -> None:
@@ -50,7 +51,9 @@ def test_what_was_not_closed_is_noticed() -> None:
 
 def test_damage_is_an_error() -> None:
     """A line in the middle that is no event is an error with its line and the reason."""
-    assert (3, "error", "not an event: not JSON") in told(HEADER + ONE + b"oops\n" + TWO)
+    assert (3, "error", "not an event: not JSON at column 1: invalid character") in told(
+        HEADER + ONE + b"oops\n" + TWO
+    )
 
 
 def test_an_edit_is_an_error() -> None:

@@ -51,7 +51,7 @@ def test_a_damaged_file_exits_with_3(run: Run, file: Path) -> None:
 
     assert 3 == status == run("show", file)[0]
     assert [
-        f"{file}:3: error: not an event: not JSON",
+        f"{file}:3: error: not an event: not JSON at column 1: invalid character",
         f"{file}:5: error: the footer counts 3 events, there are 2",
         f"{file}: 1 take, 2 events: 2 errors",
     ] == out.splitlines()
@@ -77,7 +77,10 @@ def test_only_protocol_leaves_out_findings_but_not_damage(run: Run, file: Path) 
 
     file.write_bytes(DAMAGED)
     status, out, _ = run("check", "--only", "protocol", file)
-    assert (3, f"{file}:3: error: not an event: not JSON") == (status, out.splitlines()[0])
+    assert (3, f"{file}:3: error: not an event: not JSON at column 1: invalid character") == (
+        status,
+        out.splitlines()[0],
+    )
 
 
 def test_only_integrity_checks_no_rules(run: Run, file: Path) -> None:
@@ -123,7 +126,7 @@ def test_check_json(run: Run, file: Path) -> None:
         "file": name,
         "line": 3,
         "level": "error",
-        "text": "not an event: not JSON",
+        "text": "not an event: not JSON at column 1: invalid character",
     } == found[0]
     counts = {"takes": 1, "events": 2, "errors": 2, "warnings": 0, "notices": 0, "damaged": True}
     assert {"type": "check", "file": name, **counts} == found[-1]

@@ -19,8 +19,8 @@ def test_what_can_be_saved_is_saved_to_a_new_file(run: Run, file: Path, tmp_path
     assert (0, "") == (status, said)
     words = "1 header lost and replaced; 1 footer left out (checksum no longer fits)"
     assert [
-        f"mcpmock: {file}:1: lost: not an event: not JSON",
-        f"mcpmock: {file}:6: lost: not an event: not JSON",
+        f"mcpmock: {file}:1: lost: not an event: not JSON at column 1: invalid character",
+        f"mcpmock: {file}:6: lost: not an event: not JSON at column 1: invalid character",
         f"mcpmock: {out}: saved 4 events in 2 takes; {words}",
     ] == err.splitlines()
     assert b"oops\n" + EVENTS + DAMAGED == file.read_bytes()
