@@ -1,17 +1,16 @@
 """`FaultCallTracker`: the call that each message of a session belongs to, and the session's phase.
 
-`protocol.correlation` relates messages to calls. It is given only the requests that a fault may
-match: while none of these is open, `engine` need not parse what passes.
+`protocol.correlation` relates messages to calls. `triggers` stands above.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import attrs
 
 from mcpmock.protocol import messages as m
-from mcpmock.protocol.correlation import CANCELLED, Correlation, PendingCall
+from mcpmock.protocol.correlation import Correlation, PendingCall
 from mcpmock.protocol.revisions import initialized_version, version_of
 
 from .match import MatchPlace, Subject
@@ -20,23 +19,13 @@ from .segments import On, Unit
 
 @attrs.define
 class FaultCallTracker:
-    """The calls of one session that a fault may match, which `concerns` decides."""
+    """The calls of one session."""
 
     place: MatchPlace
-    concerns: Callable[[m.Request], bool]
-    shakes_hands: bool = True
-    """Whether the handshake is still going on."""
     _calls: Correlation = attrs.field(factory=Correlation)
-    _awaited: set[tuple[m.Direction, bytes]] = attrs.field(factory=set)
-
-    def __bool__(self) -> bool:
-        """Return whether a tracked request is unanswered."""
-        return bool(self._awaited)
 
     def subject(self, unit: Unit) -> Subject:
-        """Return the subject of a unit. A request that a fault may match is tracked from here
-        on.
-        """
+        """Return the subject of a unit."""
         frame = unit.frames[-1]
         if isinstance(frame.fact, m.ExchangeEnd) and frame.exchange is not None:
             call = self._carrier(frame.exchange)
@@ -59,6 +48,8 @@ class FaultCallTracker:
         """Follow the handshake in frames that no fault looks at: a fault that is added later may
         match by `phase` or `era`.
         """
+        if self.place.phase == "running":
+            return
         for frame in frames:
             message = None if frame.fact is not None else frame.content
             if isinstance(message, m.Request | m.Notification | m.Response):
@@ -72,25 +63,13 @@ class FaultCallTracker:
             self._learn_place(item)
         return Subject(frame, None, None, None, self._stream_call(frame), items)
 
-    def forget(
-        self, direction: m.Direction, request: m.Request, exchange: int | None = None
-    ) -> None:
-        """Stop tracking a request that stays unanswered, and the exchange that carried it."""
-        if exchange is not None:
-            self._calls.end_exchange(exchange)
-        self._awaited.discard((direction, request.id))
+    def forget(self, exchange: int) -> None:
+        """Forget an exchange whose request stays unanswered."""
+        self._calls.end_exchange(exchange)
 
     def _track(self, frame: m.Frame, message: m.Request | m.Notification | m.Response) -> Subject:
-        if isinstance(message, m.Request):
-            if not self.concerns(message):
-                return Subject(frame, message, message.method)
-            self._awaited.add((frame.direction, message.id))
         note = self._calls.note(frame.direction, message, 0, frame.exchange)
-        call = note.call
-        over = isinstance(message, m.Response) or note.method == CANCELLED
-        if over and call is not None:
-            self.forget(call.direction, call.request)
-        return Subject(frame, message, note.method, call, self._stream_call(frame))
+        return Subject(frame, message, note.method, note.call, self._stream_call(frame))
 
     def _stream_call(self, frame: m.Frame) -> PendingCall | None:
         """Return the call on whose HTTP response a server message came."""
@@ -103,9 +82,10 @@ class FaultCallTracker:
 
     def _learn_place(self, subject: Subject) -> None:
         """Learn the revision and the end of the handshake from a message."""
-        era, phase, message = self.place.era, self.place.phase, subject.message
-        # `initialize` is not tracked unless a fault may match it: its response then has no method.
-        unknown = subject.method is None and self.shakes_hands
+        place, message = self.place, subject.message
+        era, phase = place.era, place.phase
+        # Where no fault looked at `initialize`, its response has no method.
+        unknown = subject.method is None and place.phase == "handshake"
         if isinstance(message, m.Response) and (unknown or subject.method == "initialize"):
             era = initialized_version(message.result) or era
         elif isinstance(message, m.Request) and (named := version_of(message)):
@@ -113,6 +93,5 @@ class FaultCallTracker:
             era, phase = named, "running"
         elif isinstance(message, m.Notification) and message.method == "notifications/initialized":
             phase = "running"
-        if (era, phase) != (self.place.era, self.place.phase):
-            self.place = attrs.evolve(self.place, era=era, phase=phase)
-            self.shakes_hands = phase == "handshake"
+        if (era, phase) != (place.era, place.phase):
+            self.place = attrs.evolve(place, era=era, phase=phase)

@@ -4,7 +4,7 @@
 
 It stands next to the client, behind the recorder: a recording has what the client sent and what it
 received, with the receipt in front. Messages that no fault matches pass unchanged, in the batch in
-which they came, and unparsed if their bytes show that none can match.
+which they came; while no fault can be here, nothing is looked at.
 
 `segments` groups frames, `triggers` decides which faults fire on them, `session_state` keeps what
 affects later messages: what is held, lost, muted or not read.
@@ -24,7 +24,7 @@ from mcpmock.protocol.http_reply import EVENT_STREAM
 from .delay_queue import Keep
 from .extra_posts import ExtraPosts
 from .fault import OWN, Act, Fault
-from .match import SPELLED_OUT, Subject
+from .match import Subject
 from .receipts import FaultRun, Note
 from .responses import plain_response, uncounted
 from .segments import On, Unit, UnitSplitter
@@ -32,7 +32,6 @@ from .session_state import Effect, SessionState
 from .triggers import Outcome, Triggers
 
 _OWN = m.encode(OWN)[:-1]
-_ENDINGS = On.END | On.HANGUP | On.CLOSE | On.LEFT
 
 
 @attrs.define
@@ -87,8 +86,6 @@ class FaultEngine(Stage):
         factory=lambda: {m.C2S: UnitSplitter(), m.S2C: UnitSplitter()}
     )
     _posts: ExtraPosts = attrs.field(factory=ExtraPosts)
-    _busy: bool = False
-    """Whether earlier faults may affect any later message: then everything is examined."""
     _asked: bool = False
     """Whether a fault has sent a request of its own: the response must not reach the server."""
 
@@ -112,7 +109,7 @@ class FaultEngine(Stage):
         return batch.actions
 
     def _fire_without_frame(self, on: On, nothing: m.Frame, batch: _Batch) -> None:
-        if on not in self._triggers.interest.acts_on:
+        if not any(on in one.fault.acts_on for one in self._triggers.faults):
             return
         unit, subject = Unit([nothing], on), Subject(nothing, None, None)
         outcome = self._fire(unit, subject, batch.now)
@@ -123,56 +120,24 @@ class FaultEngine(Stage):
     def feed(self, seen: Sequence[m.Frame], now: float) -> Iterable[Action]:
         if seen[0].exchange is not None:
             self._posts.learn(seen[0])
-            if self._posts.newest:
-                seen = self._posts.unanswered(seen)
-                if not (seen and self._is_worth_a_look(seen)):
-                    return (Send(seen),)
-                return self._look_at(seen, now)
-        if self._is_worth_a_look(seen):
-            return self._look_at(seen, now)
-        if self._triggers.calls.shakes_hands:
+            seen = self._posts.unanswered(seen)
+            if not seen:
+                return ()
+        if self.transport == "sse":
+            self._learn_stream(seen)
+        began = self._state or self._asked or any(self._splitters.values())
+        if not (began or self._triggers.faults):
             self._triggers.calls.overhear(seen)
-        return PASS
+            return PASS
+        batch = _Batch(now, whole=isinstance(seen[-1].fact, m.ExchangeEnd))
+        for unit in self._splitters[seen[0].direction].feed(seen):
+            self._take(unit, batch)
+        return batch.done()
 
     def wake(self, now: float) -> Iterable[Action]:
         batch = _Batch(now)
         batch.add(self._state.queue.release(now))
-        self._busy = self._is_busy()
         return batch.actions
-
-    def _look_at(self, seen: Sequence[m.Frame], now: float) -> Iterable[Action]:
-        batch = _Batch(now, whole=isinstance(seen[-1].fact, m.ExchangeEnd))
-        for unit in self._splitters[seen[0].direction].feed(seen):
-            self._take(unit, batch)
-        self._busy = self._is_busy()
-        return batch.done()
-
-    def _is_busy(self) -> bool:
-        return bool(self._state or self._asked or self._triggers.goes_on)
-
-    def _is_worth_a_look(self, seen: Sequence[m.Frame]) -> bool:
-        """Return whether any frame may match a fault, or be affected by an earlier one."""
-        if self.transport == "sse":
-            self._learn_stream(seen)
-        if self._busy:
-            return True
-        interest = self._triggers.interest
-        if not interest.faults:
-            return False
-        first, last = seen[0].fact, seen[-1].fact
-        if interest.wide or (
-            type(last) in (m.StreamEnd, m.ExchangeEnd) and interest.acts_on & _ENDINGS
-        ):
-            return True
-        if type(first) is m.HttpRequest and not first.has_body and On.EXCHANGE in interest.acts_on:
-            return True
-        needles = interest.needles[seen[0].direction]
-        if not needles:
-            return False
-        data = seen[0].raw if len(seen) == 1 else b"\n".join([frame.raw for frame in seen])
-        if b"\\" in data and SPELLED_OUT.search(data) is not None:
-            return True
-        return any([needle in data for needle in needles])  # noqa: C419 (a list is quicker)
 
     def _learn_stream(self, seen: Sequence[m.Frame]) -> None:
         for frame in seen:
@@ -211,8 +176,9 @@ class FaultEngine(Stage):
         """
         watched, first = self._splitters[m.S2C].watched, unit.frames[0]
         if first.direction is m.C2S:
-            if subject.call is not None:
-                watched[number] = self._triggers.holds_stream_of(subject.call.request)
+            held = None if subject.call is None else self._triggers.holds(subject.call.request)
+            if held is not None:
+                watched[number] = held
         elif (
             number in watched
             and unit.on is None
@@ -252,8 +218,8 @@ class FaultEngine(Stage):
         for item in (subject.message, *(one.message for one in subject.items)):
             if isinstance(item, m.Request):
                 own = first.exchange if first.direction is m.C2S else None
-                self._triggers.calls.forget(first.direction, item, own)
                 if own is not None:
+                    self._triggers.calls.forget(own)
                     self._splitters[m.S2C].forget(own)
 
     def _placed(

@@ -331,13 +331,6 @@ class Fault:
         """Whether the kind can act on later messages while its memory is not empty."""
         return type(self).continues is not Fault.continues
 
-    @property
-    def overhears(self) -> bytes | None:
-        """Bytes in messages outside `match` with which the fault may `continue` even while its
-        memory is empty.
-        """
-        return None
-
     def subject(self, subject: Subject) -> Subject:
         """Return the subject that `match` is compared with."""
         return subject

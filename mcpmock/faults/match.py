@@ -7,7 +7,6 @@ draws, for `nth`, `every`, `between`... `triggers` stands above.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from functools import lru_cache
@@ -19,9 +18,6 @@ import attrs
 from mcpmock.options.units import Chance, Count, Ordinal, Seconds, to_span
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, PendingCall
 from mcpmock.protocol.messages import (
-    C2S,
-    S2C,
-    Direction,
     Frame,
     Message,
     Notification,
@@ -30,20 +26,14 @@ from mcpmock.protocol.messages import (
     decode,
     encode,
 )
-from mcpmock.protocol.methods import NAMES, ROWS, Sender
+from mcpmock.protocol.methods import NAMES, ROWS
 
 from .segments import On
 
 Transport = Literal["stdio", "sse", "streamable-http"]
-_GLOB = frozenset("*?[")
-_WAYS = ((C2S, Sender.CLIENT), (S2C, Sender.SERVER))
-_SENDERS: dict[str, Sender] = {}
+_METHODS = {row.name for row in ROWS}
 _NAMED_BY = {"tool": "tools/call", "prompt": "prompts/get", "uri": "resources/"}
 """By key of `match`, how the methods begin whose params name it."""
-SPELLED_OUT = re.compile(rb"\\(?:/|u00)")
-"""What is in a message that may spell the names in it in another way than `needles` do."""
-for _row in ROWS:
-    _SENDERS[_row.name] = _SENDERS.get(_row.name, Sender(0)) | _row.sender
 
 
 @attrs.frozen(kw_only=True)
@@ -168,7 +158,7 @@ def method_mistakes(match: Match, *methods: str) -> Iterator[str]:
 
 def _carriers(method: str) -> On:
     """Return what messages of a method (a glob) can be."""
-    known = [name for name in (*_SENDERS, "GET", "DELETE") if fnmatchcase(name, method)]
+    known = [name for name in (*_METHODS, "GET", "DELETE") if fnmatchcase(name, method)]
     if not known and not method.startswith("notifications/"):
         return On.MESSAGE | On.EXCHANGE | On.CLOSE  # a method of a client's own
     carriers = On.OTHER if known else On.NOTIFICATION | On.OTHER
@@ -247,49 +237,6 @@ class Turn:
                 return False
         self.taken += 1
         return True
-
-
-def needles(match: Match) -> list[bytes] | None:
-    """Return byte strings of which a message that fits, or the request it belongs to, has at least
-    one; None if it may be any. So a batch without any of them need not be decoded.
-    """
-    if match.era is not None or match.phase is not None:
-        return None
-    found = [_literal(glob) for glob in (match.tool, match.prompt, match.uri) if glob]
-    method = _literal(match.method or "")
-    longest = max(found, key=len, default=b"") or method
-    if not longest:
-        return None
-    own = match.method is not None and (match.method.startswith("notifications/") or not method)
-    if not found and own and _globbed(match.method, PROGRESS):
-        # The request of the progress: what follows belongs to the same call, and waits with it.
-        return [longest, b'"progressToken"']
-    return [longest, *([method] if own and method else [])]
-
-
-def openers(match: Match) -> Sequence[Direction]:
-    """Return which ways the first may go of what fits: a request, or a notification that is no part
-    of one. Who sends what only the other side may is not waited for.
-    """
-    if match.tool or match.prompt or match.uri:
-        return (C2S,)
-    senders = _SENDERS.get(match.method or "", Sender.BOTH)
-    return [way for way, sender in _WAYS if sender in senders]
-
-
-def _literal(glob: str) -> bytes:
-    """Return the longest part of a glob that stands for itself, as JSON spells it without need; at
-    either end with the quotation mark there, for what is longer is found quicker.
-    """
-    if "[" in glob or not glob:
-        return b""
-    parts, part = [], ""
-    for char in f'"{glob}"':
-        plain = char not in _GLOB and char not in "]\\" and " " <= char <= "~"
-        part = part + char if plain else ""
-        parts.append(part)
-    longest = max(parts, key=len)
-    return longest.encode() if longest.strip('"') else b""
 
 
 def _globbed(glob: str | None, value: str | None) -> bool:

@@ -2,23 +2,23 @@
 each that fires.
 
 Each fault has a count and a random generator of its own: what one fault draws changes nothing for
-another. Faults may be added and removed at any time: sessions look at `interest` anew with
-everything that passes.
+another. Faults may be added and removed at any time: sessions look at `armed` anew with everything
+that passes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from random import Random
 from typing import Any
 
 import attrs
 
-from mcpmock.protocol.messages import Direction, Request
+from mcpmock.protocol.messages import Request
 
 from .event_order import EventOrder
 from .fault import Fault, MatchedMessage, PlanError
-from .match import Match, MatchPlace, Subject, Turn, concerns, fits, needles, openers
+from .match import Match, MatchPlace, Subject, Turn, concerns, fits
 from .plan import Plan
 from .segments import On
 
@@ -43,9 +43,6 @@ class Armed:
     matches: Sequence[Match] = attrs.field(init=False)
     """The fault's `match`, once for each method that its kind is about."""
     turn: Turn = attrs.field(init=False)
-    needles: list[bytes] | None = attrs.field(init=False)
-    """Byte strings of which a batch that may match has one; None if every batch may match."""
-    openers: Sequence[Direction] = attrs.field(init=False)
 
     @property
     def fired(self) -> int:
@@ -59,10 +56,6 @@ class Armed:
         else:
             self.matches = [match]
         self.turn = Turn(match)
-        found = [needles(one) for one in self.matches]
-        self.needles = None if None in found else sorted({n for some in found for n in some or ()})
-        opened = {way for one in self.matches for way in openers(one)}
-        self.openers = [way for way in Direction if way in opened]
 
     def fits(self, subject: Subject, place: MatchPlace) -> bool:
         """Return whether the fault is for such a message, ignoring `nth` and the like."""
@@ -76,17 +69,12 @@ class Armed:
         """Return whether the fault can fire in this session at all."""
         match = self.fault.match
         return (
-            self.fault.acts_on is not On.LOGIN
+            match.probability > 0
+            and self.fault.acts_on is not On.LOGIN
             and transport in self.fault.transports
             and match.session in (None, session)
             and match.transport in (None, transport)
         )
-
-    @property
-    def all_needles(self) -> Sequence[bytes]:
-        """The needles, and those of what the fault overhears."""
-        overhears = self.fault.overhears
-        return [*(self.needles or ()), *([] if overhears is None else [overhears])]
 
 
 @attrs.frozen
@@ -127,47 +115,15 @@ Note = Callable[[Receipt, float], None]
 """Called when a fault fires, with the time, before what the fault sends goes out."""
 
 
-@attrs.frozen
-class Interest:
-    """A cheap test of whether a batch may concern any fault: traffic that a plan is not about has
-    to cost what it costs without a plan, so it is not parsed.
-    """
-
-    faults: Sequence[Armed]
-    """The faults that can fire at all: not those with `probability = 0`."""
-    needles: Mapping[Direction, Sequence[bytes]]
-    wide: bool
-    """Whether any message may match."""
-    acts_on: On
-
-    def here(self, session: int, transport: str) -> Interest:
-        """Return the same for the faults that exist in this session."""
-        return Interest.of([one for one in self.faults if one.is_here(session, transport)])
-
-    @classmethod
-    def of(cls, armed: Sequence[Armed]) -> Interest:
-        faults = [one for one in armed if one.fault.match.probability > 0]
-        needles = {
-            way: sorted({n for one in faults if way in one.openers for n in one.all_needles})
-            for way in Direction
-        }
-        acts_on = On(0)
-        for one in faults:
-            acts_on |= one.fault.acts_on
-        wide = any(one.needles is None for one in faults)
-        return cls(faults, needles, wide, acts_on)
-
-
 @attrs.define
 class FaultRun:
     """A plan at work."""
 
     seed: int = 0
-    interest: Interest = attrs.field(factory=lambda: Interest.of([]))
-    """The test of what may concern a fault. It is replaced as a whole, because faults may be added
-    in another thread than the one that runs the sessions.
-    """
     armed: list[Armed] = attrs.field(factory=list)
+    """It is replaced as a whole, because faults may be added in another thread than the one that
+    runs the sessions.
+    """
     spent: list[Armed] = attrs.field(factory=list)
     """The faults that were removed, for the summary."""
     mistakes: list[str] = attrs.field(factory=list)
@@ -183,13 +139,13 @@ class FaultRun:
     @classmethod
     def of(cls, plan: Plan) -> FaultRun:
         run = cls(plan.seed, schedule=plan.schedule)
-        run._arm([*map(run._armed, plan.faults)])
+        run.armed = [*map(run._armed, plan.faults)]
         return run
 
     def add(self, fault: Fault) -> Armed:
         """Add a fault from now on."""
         armed = self._armed(fault)
-        self._arm([*self.armed, armed])
+        self.armed = [*self.armed, armed]
         return armed
 
     def remove(self, armed: Armed) -> None:
@@ -199,7 +155,7 @@ class FaultRun:
         left = [one for one in self.armed if one is not armed]
         if len(left) < len(self.armed):
             self.spent.append(armed)
-            self._arm(left)
+            self.armed = left
 
     def refuse_logins(self) -> None:
         """Raise PlanError for faults of the theme `auth`: here clients do not log in."""
@@ -221,9 +177,6 @@ class FaultRun:
         armed = Armed(fault, Random(f"{self.seed}/{self._numbers}"), self._numbers)
         self._numbers += 1
         return armed
-
-    def _arm(self, armed: list[Armed]) -> None:
-        self.armed, self.interest = armed, Interest.of(armed)
 
     def summary(self) -> list[str]:
         """Return a line for each fault: how often it fired."""

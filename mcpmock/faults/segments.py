@@ -9,7 +9,7 @@ but only in the exchanges that are `watched`: nothing else may be touched.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from enum import Flag, auto
+from enum import Enum, Flag, auto
 
 import attrs
 
@@ -53,14 +53,26 @@ class Unit:
     """Whether its head came in an earlier batch and was held."""
 
 
+class Held(Enum):
+    """What of an HTTP response comes in one unit, its head with its message."""
+
+    BODY = auto()
+    """A response in JSON."""
+    STREAM = auto()
+    """A response in JSON, or the first event of a stream."""
+
+
 @attrs.define
 class UnitSplitter:
     """Frames in, units out, in order."""
 
-    watched: dict[int, bool] = attrs.field(factory=dict)
-    """The exchanges whose response in JSON comes in one unit; True if the head of an event stream
-    comes with its first event as well."""
+    watched: dict[int, Held] = attrs.field(factory=dict)
+    """What comes in one unit, by exchange."""
     _heads: dict[int, list[m.Frame]] = attrs.field(factory=dict)
+
+    def __bool__(self) -> bool:
+        """Return whether a head waits for its message."""
+        return bool(self._heads)
 
     def feed(self, frames: Sequence[m.Frame]) -> Iterator[Unit]:
         before: list[m.Frame] = []
@@ -107,9 +119,10 @@ class UnitSplitter:
         yield Unit([frame], _end_of(frame))
 
     def _waits(self, head: m.HttpResponse, number: int | None) -> bool:
-        streams = None if number is None else self.watched.get(number)
-        is_stream = head.media_type == EVENT_STREAM
-        return streams is not None and bool(head.media_type) and (streams or not is_stream)
+        held = None if number is None else self.watched.get(number)
+        if held is None or not head.media_type:
+            return False
+        return held is Held.STREAM or head.media_type != EVENT_STREAM
 
 
 def message_kind(message: object) -> On:

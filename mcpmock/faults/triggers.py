@@ -20,9 +20,9 @@ from .call_tracker import FaultCallTracker
 from .delay_queue import Keep
 from .fault import Act, Dice, Fault, MatchedMessage
 from .match import MatchPlace, Subject
-from .receipts import Armed, FaultRun, Interest, Note, Receipt
+from .receipts import Armed, FaultRun, Note, Receipt
 from .responses import uncounted
-from .segments import On, Unit
+from .segments import Held, On, Unit
 
 
 @attrs.define
@@ -94,38 +94,33 @@ class Triggers:
     replayed: bool = False
     began: float | None = None
     calls: FaultCallTracker = attrs.field(init=False)
-    _run_interest: Interest | None = None
-    _own_interest: Interest = attrs.field(init=False)
+    _armed: Sequence[Armed] = ()
+    """Those of the run that `_here` was made of."""
+    _here: Sequence[Armed] = ()
     _memories: dict[int, Any] = attrs.field(factory=dict)
     """By the number of the fault."""
-    _continuing: list[Any] = attrs.field(factory=list)
-    """The memories of faults that may go on with what they began, while they hold anything."""
 
     def __attrs_post_init__(self) -> None:
         place = MatchPlace(session=self.session, transport=self.transport)
-        self.calls = FaultCallTracker(place, self._concerns)
+        self.calls = FaultCallTracker(place)
 
     @property
-    def interest(self) -> Interest:
-        """What is worth a look in this session."""
-        of_run = self.run.interest
-        if self._run_interest is not of_run:
-            self._run_interest = of_run
-            self._own_interest = of_run.here(self.session, self.transport)
-        return self._own_interest
+    def faults(self) -> Sequence[Armed]:
+        """Those that can be in this session."""
+        armed = self.run.armed
+        if self._armed is not armed:
+            self._armed = armed
+            self._here = [one for one in armed if one.is_here(self.session, self.transport)]
+        return self._here
 
-    @property
-    def goes_on(self) -> bool:
-        """Whether a fault may go on with what it began, or waits for the answer to a request."""
-        return bool(self.calls) or any(self._continuing)
-
-    def holds_stream_of(self, request: Request) -> bool:
-        """Return whether the head of an event stream that answers this has to wait for its first
-        event.
+    def holds(self, request: Request) -> Held | None:
+        """Return what of the HTTP response to this request comes in one unit, because a fault may
+        be for it.
         """
-        return any(
-            armed.fault.needs_head and armed.concerns(request) for armed in self.interest.faults
-        )
+        faults = [one.fault for one in self.faults if one.concerns(request)]
+        if not faults:
+            return None
+        return Held.STREAM if any(fault.needs_head for fault in faults) else Held.BODY
 
     def fire(
         self, unit: Unit, subject: Subject, now: float, *, stream: int | None, note: Note
@@ -134,7 +129,7 @@ class Triggers:
         message. None if there is none.
         """
         outcome = Outcome(Send(unit.frames))
-        for armed in self.interest.faults:
+        for armed in self.faults:
             if outcome.carried is None:
                 break
             drawn: dict[str, Any] = {}
@@ -159,9 +154,6 @@ class Triggers:
                 outcome.add(armed.fault, became, matched)
         return outcome if outcome.fired else None
 
-    def _concerns(self, request: Request) -> bool:
-        return any(armed.concerns(request) for armed in self.interest.faults)
-
     def _is_for(self, armed: Armed, unit: Unit, subject: Subject) -> bool:
         fault, first = armed.fault, unit.frames[0]
         about = fault.subject(subject)
@@ -178,14 +170,10 @@ class Triggers:
         memory = self._memories.get(armed.number)
         if memory is None:
             memory = self._memories[armed.number] = armed.fault.memory()
-            if armed.fault.may_continue:
-                self._continuing.append(memory)
         return memory
 
     def _continues(self, armed: Armed, unit: Unit, subject: Subject) -> bool:
         if unit.on is None or not armed.fault.may_continue:
-            return False
-        if not (self._memories.get(armed.number) or armed.fault.overhears):
             return False
         return armed.fault.continues(subject, unit.on, self._memory(armed))
 

@@ -124,7 +124,7 @@ def test_from_many_threads() -> None:
     for thread in threads:
         thread.join()
 
-    assert 200 == len(control.faults) == len(run.interest.faults)
+    assert 200 == len(control.faults) == len(run.armed)
     assert 400 == len(control.ever())
     assert 400 == len({armed.number for armed in run.all()})
 

@@ -28,38 +28,29 @@ def follow(following: FaultCallTracker, frame: Frame) -> Subject:
     return following.subject(Unit([frame], message_kind(frame.content)))
 
 
-def test_only_what_is_of_interest_is_noted() -> None:
-    """While no such call is open, nothing needs to be read."""
-    following = FaultCallTracker(MatchPlace(), lambda asked: asked.method == "tools/call")
+def test_every_call_is_followed() -> None:
+    """Its answer has its method, also behind a cancel; other answers have none."""
+    following = FaultCallTracker(MatchPlace())
+    for message in (call(2, "x"), call(3, "y"), cancelled(3)):
+        follow(following, c2s(message))
 
-    assert "ping" == follow(following, c2s(request(1, "ping"))).method
-    assert not following
-    follow(following, c2s(call(2, "x")))
-    assert following
     assert None is follow(following, s2c(response(1))).call
     assert "tools/call" == follow(following, s2c(response(2))).method
-    assert not following
+    assert "tools/call" == follow(following, s2c(response(3))).method
 
 
-def test_a_cancelled_call_is_not_waited_for() -> None:
-    """Nor is one that a fault took."""
-    following = FaultCallTracker(MatchPlace(), lambda _: True)
-    asked = follow(following, c2s(call(1, "x")))
-    follow(following, c2s(cancelled(1)))
-    assert not following
-
-    follow(following, c2s(call(2, "x")))
-    following.forget(C2S, asked.call.request)  # type: ignore[union-attr]
-    assert following
-
-
-@pytest.mark.parametrize("concerned", ["initialize", "tools/call"])
-def test_era_and_phase(concerned: str) -> None:
-    """Learned from the handshake, whatever else is noted, or from a request that needs none."""
-    following = FaultCallTracker(MatchPlace(), lambda asked: asked.method == concerned)
+@pytest.mark.parametrize("looked_at", [True, False])
+def test_era_and_phase(looked_at: bool) -> None:
+    """Learned from the handshake, also where no fault looks at it, or from a request that needs
+    none.
+    """
+    following = FaultCallTracker(MatchPlace())
     assert (None, "handshake") == (following.place.era, following.place.phase)
     for frame in (c2s(INITIALIZE), s2c(WELCOME)):
-        follow(following, frame)
+        if looked_at:
+            follow(following, frame)
+        else:
+            following.overhear([frame])
     assert ("2025-11-25", "handshake") == (following.place.era, following.place.phase)
     follow(following, c2s(INITIALIZED))
     assert "running" == following.place.phase
@@ -71,7 +62,7 @@ def test_era_and_phase(concerned: str) -> None:
 
 def test_what_is_no_message() -> None:
     """A GET has its HTTP method; ends and banners are about nothing."""
-    following = FaultCallTracker(MatchPlace(), lambda _: True)
+    following = FaultCallTracker(MatchPlace())
 
     assert "GET" == following.subject(Unit(get(1), On.EXCHANGE)).method
     assert None is following.subject(Unit([hangs_up(C2S)], On.END)).method
@@ -80,11 +71,10 @@ def test_what_is_no_message() -> None:
 
 def test_a_batch_is_about_all_that_stands_in_it() -> None:
     """Its requests are noted, and what answers them is known, alone or in a batch."""
-    following = FaultCallTracker(MatchPlace(), lambda asked: asked.method == "tools/call")
+    following = FaultCallTracker(MatchPlace())
     asked = follow(following, c2s(batch(call(1, "x"), request(2, "ping"), call(3, "y"))))
 
     assert ["tools/call", "ping", "tools/call"] == [item.method for item in asked.items]
     assert "tools/call" == follow(following, s2c(response(1))).method
     told = follow(following, s2c(batch(response(2), response(3))))
-    assert [None, "tools/call"] == [item.method for item in told.items]
-    assert not following
+    assert ["ping", "tools/call"] == [item.method for item in told.items]

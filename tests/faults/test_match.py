@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from mcpmock.faults.fault import PlanError
-from mcpmock.faults.match import Match, MatchPlace, Subject, Turn, concerns, fits, needles, openers
+from mcpmock.faults.match import Match, MatchPlace, Subject, Turn, concerns, fits
 from mcpmock.faults.registry import KINDS
 from mcpmock.protocol.correlation import Attribution, Correlation
-from mcpmock.protocol.messages import C2S, S2C, Direction, Request
+from mcpmock.protocol.messages import Request
 from tests.support import c2s, call, request, response, s2c
 
 
@@ -113,41 +113,6 @@ def test_probability() -> None:
     assert {"probability": Random(1).random()} == drawn
     assert turns(Match(probability=0.3), 1000) == turns(Match(probability=0.3), 1000)
     assert 250 < len(turns(Match(probability=0.3), 1000)) < 350
-
-
-@pytest.mark.parametrize(
-    ("match", "found"),
-    [
-        ({}, None),
-        ({"method": "*"}, None),
-        ({"method": "tools/call"}, [b'"tools/call"']),
-        ({"method": "tools/call", "tool": "get_*"}, [b'"get_']),
-        ({"method": "notifications/p*", "tool": "get_*"}, [b'"get_', b'"notifications/p']),
-        ({"method": "notifications/progress"}, [b'"notifications/progress"', b'"progressToken"']),
-        ({"uri": "file:*x"}, [b'"file:']),
-        ({"tool": "wetter-[ab]"}, None),
-        ({"tool": "a", "era": "2025*"}, None),
-    ],
-)  # fmt: skip
-def test_needles(match: dict[str, Any], found: list[bytes] | None) -> None:
-    """Bytes that must be there, in the message or in the request that it belongs to."""
-    assert found == needles(Match(**match))
-
-
-@pytest.mark.parametrize(
-    ("match", "ways"),
-    [
-        ({"tool": "x"}, [C2S]),
-        ({"method": "tools/list"}, [C2S]),
-        ({"method": "sampling/createMessage"}, [S2C]),
-        ({"method": "ping"}, [C2S, S2C]),
-        ({"method": "x/y"}, [C2S, S2C]),
-        ({"method": "tools/*"}, [C2S, S2C]),
-    ],
-)
-def test_openers(match: dict[str, Any], ways: list[Direction]) -> None:
-    """Who may say it first, so that what others say need not be looked at."""
-    assert ways == list(openers(Match(**match)))
 
 
 def test_concerns() -> None:

@@ -16,11 +16,8 @@ from mcpmock.faults.kinds.mcp import CapabilityLie, CursorLoop, ToolVanishes, Ve
 from mcpmock.faults.kinds.sse import SseDuplicateId
 from mcpmock.faults.kinds.timing import Delay, Latency, Slicer
 from mcpmock.faults.match import Match
-from mcpmock.faults.plan import Plan
 from mcpmock.faults.races.fault import CancelRace
-from mcpmock.faults.receipts import FaultRun
-from mcpmock.faults.segments import On
-from mcpmock.protocol.messages import C2S, S2C, Frame
+from mcpmock.protocol.messages import Frame
 from tests.support import (
     INITIALIZE,
     answers,
@@ -160,23 +157,6 @@ def test_faults_may_change_while_it_runs() -> None:
     run.clear()
 
     assert ["fault latency: fired 1 of 1 times that it matched"] == run.summary()
-
-
-def test_what_is_worth_a_look() -> None:
-    """The bytes that tell, and whether any message may be meant."""
-    run = FaultRun.of(Plan(faults=(Latency(latency=1, match=Match(tool="get_*")),)))
-    assert ({C2S: [b'"get_'], S2C: []}, False, On.MESSAGE) == (
-        run.interest.needles,
-        run.interest.wide,
-        run.interest.acts_on,
-    )
-    run.add(CancelRace(cell="cancel_before_start", match=Match(tool="x")))
-    overheard = [b'"get_', b'"x"', b"notifications/cancelled"]
-    assert {C2S: overheard, S2C: []} == run.interest.needles
-    run.add(Latency(latency=1, match=Match(probability=0)))
-    assert not run.interest.wide
-    run.add(Latency(latency=1))
-    assert run.interest.wide
 
 
 def test_one_fault_does_not_disturb_the_dice_of_another() -> None:

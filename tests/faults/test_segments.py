@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.segments import On, UnitSplitter
+from mcpmock.faults.segments import Held, On, UnitSplitter
 from mcpmock.protocol.messages import Frame
 from tests.support import (
     accepts,
@@ -50,7 +50,7 @@ def test_requests_over_http() -> None:
 
 def test_responses_over_http() -> None:
     """An event goes with its meta; a head in JSON waits where it was asked for."""
-    of = UnitSplitter(watched={1: False})
+    of = UnitSplitter(watched={1: Held.BODY})
     head, message, end = answers(1, PONG)
 
     assert [] == units(of, head)
@@ -65,7 +65,7 @@ def test_responses_over_http() -> None:
 
 def test_a_response_that_ends_early() -> None:
     """A head that waits comes with the end, and is forgotten with the exchange."""
-    of = UnitSplitter(watched={1: False})
+    of = UnitSplitter(watched={1: Held.BODY})
     head = answers(1, PONG)[0]
     units(of, head)
 
@@ -79,7 +79,7 @@ def test_a_response_that_ends_early() -> None:
 
 def test_what_comes_behind_a_head_that_waits_waits_too() -> None:
     """An event without data is no message."""
-    of = UnitSplitter(watched={1: True})
+    of = UnitSplitter(watched={1: Held.STREAM})
 
     assert [] == units(of, *opens(1), says(1, PONG, id="1")[0])
     assert [(4, On.RESPONSE, True)] == units(of, *says(1, PONG, id="2"))

@@ -79,17 +79,16 @@ class Cancel(Fault, acts_on=On.REQUEST, usually="server", memory=_CancelMemory):
     reason: str | None = None
 
     @property
-    def overhears(self) -> bytes | None:
-        """The handshake, for its id."""
-        elsewhere = self.target == _INITIALIZE and self.match.method != _INITIALIZE
-        return encode(_INITIALIZE) if elsewhere else None
+    def _learns_initialize(self) -> bool:
+        """Whether it needs the id of the handshake, which it does not match."""
+        return self.target == _INITIALIZE and self.match.method != _INITIALIZE
 
     def fits(self, subject: Subject) -> bool:
         return isinstance(subject.message, Request) and subject.call is not None
 
     def continues(self, subject: Subject, on: On, memory: _CancelMemory) -> bool:
         if on is On.REQUEST:
-            opens = subject.method == _INITIALIZE and self.overhears is not None
+            opens = subject.method == _INITIALIZE and self._learns_initialize
             return opens or bool(memory.asked_by(subject.frame.direction))
         call = subject.call
         if call is None or on not in On.RESPONSE | On.NOTIFICATION:
@@ -111,7 +110,7 @@ class Cancel(Fault, acts_on=On.REQUEST, usually="server", memory=_CancelMemory):
             return
         yield matched.passed()
         if isinstance(message, Request):
-            if message.method == _INITIALIZE and self.overhears is not None:
+            if message.method == _INITIALIZE and self._learns_initialize:
                 memory.initialize_id = message.id
                 return
             asking = memory.asked_by(matched.direction)
@@ -142,7 +141,7 @@ class Cancel(Fault, acts_on=On.REQUEST, usually="server", memory=_CancelMemory):
             return
         direction, id_ = key
         dice.drawn["i"] = watched.questions if self._counts_questions else watched.messages
-        opening = memory.initialize_id or (id_ if self.overhears is None else b"0")
+        opening = memory.initialize_id or (b"0" if self._learns_initialize else id_)
         cancels = self._cancellations(id_, question, opening)
         yield Send([matched.message(direction, raw) for raw in cancels])
         memory.watched.pop(key)

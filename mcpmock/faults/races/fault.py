@@ -264,10 +264,6 @@ class CancelRace(
     reaction: Reaction = "silent"
     at_most: Seconds = attrs.field(default=30.0, converter=to_seconds)
 
-    @property
-    def overhears(self) -> bytes:
-        return CANCELLED.encode()
-
     def contradictions(self) -> Iterable[str]:
         if (self.cell is None) is (self.i is None) or (self.i is None) is not (self.j is None):
             yield "cell: say either cell, or i and j"

@@ -79,7 +79,7 @@ def test_black_hole_an_exchange_that_is_over() -> None:
     for number in (1, 2):
         wire.hears(0, post(number, CALL))
         wire.hears(0, opens(number), says(number, ANSWER))
-        assert engine_of(wire)._is_busy()
+        assert engine_of(wire)._state
         wire.hears(0, [ends(number) if number == 1 else ends(number, direction=C2S)])
 
-        assert not engine_of(wire)._is_busy()
+        assert not engine_of(wire)._state
