@@ -83,8 +83,9 @@ class _TakeTexts:
     first: int
     """The number of the first placeholder in the cassette."""
     _holes: dict[str, str] = attrs.field(factory=dict)
-    _by_word: dict[str, list[str]] = attrs.field(factory=dict)
-    """The texts that are found inside of others, by their first word."""
+    _by_word: dict[str, list[tuple[int, str]]] = attrs.field(factory=dict)
+    """The texts that are found inside of others, by their first word: where that stands in them.
+    """
 
     def replace(self, take: Take) -> Take:
         """Return the take with placeholders in the place of the texts."""
@@ -145,8 +146,10 @@ class _TakeTexts:
         if kind is not None:
             self.variables.kinds[hole] = kind
         word = _WORD.search(text)
-        if len(text) >= _LEAST_IN_TEXT and word is not None and word.start() == 0:
-            self._by_word.setdefault(word[0], []).append(text)
+        if len(text) >= _LEAST_IN_TEXT and word is not None:
+            alike = self._by_word.setdefault(word[0], [])
+            alike.append((word.start(), text))
+            alike.sort(key=lambda one: -len(one[1]))  # the longest that is there
 
     def _message(self, raw: bytes) -> bytes:
         spans = elements(raw) if raw[:1] == b"[" else None
@@ -164,20 +167,40 @@ class _TakeTexts:
 
     def _text(self, text: str) -> str:
         hole = self._holes.get(text)
-        if hole is not None or not self._by_word or holds_placeholder(text):
+        if hole is not None or holds_placeholder(text):
             return text if hole is None else hole
+        if text.lstrip()[:1] in ("{", "["):
+            raw = text.encode("utf-8", "surrogatepass")
+            if isinstance(decode(raw), dict | list):
+                return self._json(raw).decode("utf-8", "surrogatepass")
         parts, end = [], 0
-        for word in _WORD.finditer(text):
-            at = word.start()
-            if at < end:
-                continue
-            for known in self._by_word.get(word[0], ()):
-                stop = at + len(known)
-                if text.startswith(known, at) and not text[stop : stop + 1].isalnum():
+        for word in _WORD.finditer(text) if self._by_word else ():
+            for offset, known in self._by_word.get(word[0], ()):
+                at = word.start() - offset
+                if at >= end and text.startswith(known, at) and _is_whole(text, at, len(known)):
                     parts += [text[end:at], self._holes[known]]
-                    end = stop
+                    end = at + len(known)
                     break
         return "".join((*parts, text[end:]))
+
+    def _json(self, raw: bytes) -> bytes:
+        """Replace the texts in JSON that stands inside of a text."""
+        replaced = []
+        for _, span in walk(raw):
+            text = decode(raw[slice(*span)]) if raw[span.start : span.start + 1] == b'"' else None
+            if isinstance(text, str) and (new := self._text(text)) != text:
+                replaced.append((span, encode(new)))
+        return splice(raw, replaced)
+
+
+def _is_whole(text: str, at: int, length: int) -> bool:
+    """Return whether a part of a text is no part of a longer word or path: a sign at its end ends
+    it.
+    """
+    end = at + length
+    is_begun = at > 0 and _WORD.match(text, at - 1) is not None
+    goes_on = _WORD.match(text, end - 1) is not None and _WORD.match(text, end) is not None
+    return not is_begun and not goes_on
 
 
 def _texts(document: object, place: Place) -> Iterator[tuple[Place, str]]:

@@ -379,8 +379,10 @@ class Matcher:
         """
         metas = self.index.loosened(self.levels - 1).metas
         identity, own = metas.get(index, ({}, {}))
-        same_client = identity == asked.subject.identity
-        same_meta = own == asked.subject.own_meta
+        # What the loosest level compares was judged under the rules.
+        loosest = self.levels - 1
+        same_client = not loosest or identity == asked.subject.identity
+        same_meta = loosest < META_LEVEL or own == asked.subject.own_meta
         recorded, now = self.index.heads(index), asked.subject.http
         if recorded is not None and now is not None:
             from .loosened import mirrors
@@ -424,18 +426,15 @@ class Matcher:
         heads = self._head_differences(event, recorded, live, [*allowed, *denied])
         is_used = event.index in self.happened
         rules = propose_rules(live.method, recorded.params, denied)
-        options: tuple[ProposedOption, ...] = ()
-        if heads or bool(denied) is not bool(rules):
-            rules = ()
-        elif not self._allowed(event.index, request=True):
-            # In strict order no rule lets a request answer out of its turn.
-            if not denied and not is_used and self.strict:
-                options = (IN_ANY_TURN,)
-            elif not denied and not allowed and is_used and not may_repeat:
-                options = (REPEAT,)
-            rules = ()
-        elif is_used and not may_repeat:
-            options = (REPEAT,)
+        options: list[ProposedOption] = []
+        if is_used and not may_repeat:
+            options.append(REPEAT)
+        # A used one that is equal without rules is repeated out of its turn.
+        in_turn = not self.strict or (is_used and not denied and not allowed)
+        if not in_turn and not self._allowed(event.index, request=True):
+            options.append(IN_ANY_TURN)
+        if heads or bool(denied) is not bool(rules) or event.index < self.since:
+            rules, options = (), []
         equal = USED_UP if is_used else OUT_OF_ORDER
         written = [self._as_recorded(one, event) for one in denied]
         places, words = measured.distance
@@ -445,7 +444,7 @@ class Matcher:
             DIFFERENT if is_other else equal,
             (*written, *heads),
             rules,
-            options,
+            tuple(options),
             # Of those equally near the unused first: they take fewer options.
             (
                 (len(denied) if self.index.rules else places) + len(heads),

@@ -168,11 +168,13 @@ def first_near(near: Sequence[NearMiss], count: int = MAX_NEAR) -> list[NearMiss
     """Return so many near misses, the nearest first; those of another tool, prompt or resource only
     where there is none of the same. One that some options let answer is among them.
     """
-    found = [one for one in near if one.same_name] or [*near]
-    found.sort(key=lambda one: (one.distance, one.why == ELSEWHERE, one.n))
-    if len(found) > count and not any(one.allow for one in found[:count]):
-        found[count - 1 :] = [one for one in found[count:] if one.allow][:1] or [found[count - 1]]
-    return found[:count]
+    found = sorted(near, key=lambda one: (one.distance, one.why == ELSEWHERE, one.n))
+    same = [one for one in found if one.same_name] or found
+    shown = same[:count]
+    if not any(one.allow for one in shown):
+        # A rule can also let another resource answer.
+        shown[count - 1 :] = [one for one in (*same, *found) if one.allow][:1] or shown[count - 1 :]
+    return shown
 
 
 def request_words(method: str, params: Any) -> str:
@@ -180,11 +182,13 @@ def request_words(method: str, params: Any) -> str:
     given = params if isinstance(params, dict) else {}
     member = NAMES.get(method, "")
     name = given.get(member)
+    is_named = isinstance(name, str)
+    left = {key: value for key, value in given.items() if key not in (is_named and member, "_meta")}
     words = [excerpt(name, _MAX_ARGUMENTS_CHARS)] if isinstance(name, str) else []
-    left = {key: value for key, value in given.items() if key not in (member, "_meta")}
-    shown = left.get("arguments") if member and left.keys() <= {"arguments"} else left
     if not isinstance(params, dict):
         shown = params
+    else:
+        shown = left.get("arguments") if is_named and left.keys() <= {"arguments"} else left
     return " ".join([*words, excerpt(_spell(shown), _MAX_ARGUMENTS_CHARS)] if shown else words)
 
 

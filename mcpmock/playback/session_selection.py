@@ -270,10 +270,13 @@ class SessionSelection:
         mine = {id(candidate.plan) for candidate in candidates}
         others = (index for index in self._indexes.values() if id(index.plan) not in mine)
         levels = 1 if self.options.exact else len(MATCH_LEVELS)
-        found = (near for index in others for near in Matcher(index, False, levels).near(live))
-        again = (ANY_SESSION,) if not candidates else ()
+        found = (
+            near for index in others for near in Matcher(index, self._strict, levels).near(live)
+        )
+        if candidates:  # the session is another one: no rule changes that
+            return [attrs.evolve(near, why=ELSEWHERE, rules=(), options=()) for near in found]
         return [
-            attrs.evolve(near, why=ELSEWHERE, rules=(), options=() if near.differences else again)
+            attrs.evolve(near, why=ELSEWHERE, options=(*near.options, ANY_SESSION))
             for near in found
         ]
 

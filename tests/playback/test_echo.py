@@ -51,6 +51,22 @@ def said(text: str) -> Any:
         ("New York City", "New York City, NY; New York Citysomething", 'a"b\n', None),
         ("text", "text", "image", "image"),
         ("Tromsø by", '{"city":"Tromsø by"}', 'q"uote', '{"city":"q\\"uote"}'),
+        ("/tmp/data", "read /tmp/data: 3 lines", "/home/x", "read /home/x: 3 lines"),
+        (
+            "/tmp/data",
+            "/tmp/data/a.txt, /var/tmp/data, /tmp/database",
+            "/x",
+            "/x/a.txt, /var/tmp/data, /tmp/database",
+        ),
+        ("/tmp/data/", "in /tmp/data/a.txt", "/x/", "in /x/a.txt"),
+        ("(the end)", "at (the end).", "now", "at now."),
+        ("~/a b/ç!", "wrote ~/a b/ç!", "c", "wrote c"),
+        ("--colour=red", "--colour=red --colour=redder", "-c", "-c --colour=redder"),
+        ("C:\\data\\in", "C:\\data\\in is open", "D:\\", "D:\\ is open"),
+        ("C:\\data\\in", '{"at":["C:\\\\data\\\\in"]}', 'D:\\"', '{"at":["D:\\\\\\""]}'),
+        ("Oslo", '{"city":"Oslo","in":"Oslo N"}', "Rome", '{"city":"Rome","in":"Oslo N"}'),
+        ("Oslo", '["{\\"city\\":\\"Oslo\\"}"]', 'a"', '["{\\"city\\":\\"a\\\\\\"\\"}"]'),
+        ("........", "wait ........", "x", "wait ........"),  # no word
     ],
 )
 def test_an_answer_carries_the_live_text(
@@ -174,3 +190,33 @@ def test_a_header_that_repeats_the_text_repeats_the_live_one() -> None:
 
     heard = played.hears(0.0, post(5, call(5, "f", region="us"), mcp_param_region="us", **fields))
     assert '"text":"us"' in str(heard)
+
+
+def test_of_texts_that_begin_alike_the_longest_is_meant() -> None:
+    """A folder, and a file in it."""
+    played = echoing(
+        cassette(
+            c(call(1, "f", dir="/tmp/data", file="/tmp/data/in.txt")),
+            s(response(1, said("/tmp/data/in.txt of /tmp/data"))),
+        ),
+        "$.arguments",
+    )
+
+    answer = asked(played, call(1, "f", dir="/a", file="/b"))
+    assert said("/b of /a") == answer["result"]
+
+
+def test_a_miss_shows_the_texts() -> None:
+    """Nothing there is secret; and what its rule does not allow is what differs."""
+    recorded = cassette(c(call(1, "f", q="Trondheim", n=1)), s(response(1, said("Trondheim"))))
+    played = echoing(recorded, "$.arguments.q")
+    error = asked(played, call(1, "f", q="hotels", n=2))["error"]
+    assert (
+        'tools/call f {"q":"hotels","n":2}; nearest: event 1, $.arguments.n 1' in error["message"]
+    )
+
+    played = echoing(recorded, "$.arguments.q=uuid")
+    [near] = asked(played, call(1, "f", q="hotels", n=1))["error"]["data"]["near"]
+    path = "$.arguments.q"
+    assert [{"path": path, "recorded": "Trondheim", "live": "hotels"}] == near["differences"]
+    assert ["--ignore", f"tools/call f {path}"] == near["allow"]
