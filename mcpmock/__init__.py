@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 
     from mcpmock.api.cassettes import check, diff, load, redact, scan, stats
     from mcpmock.api.drive import Driven, drive
+    from mcpmock.api.judging import MissError
     from mcpmock.api.log import Call
     from mcpmock.api.record import record
     from mcpmock.api.server import ReplayServer, connect, replay, serve
@@ -62,6 +63,7 @@ __all__ = [
     "Frame",
     "McpMockError",
     "MessageChannel",
+    "MissError",
     "ReplayServer",
     "Stats",
     "Stub",
@@ -88,6 +90,7 @@ __all__ = [
 _NAMES = {
     "api.cassettes": ("check", "diff", "load", "redact", "scan", "stats"),
     "api.drive": ("Driven", "drive"),
+    "api.judging": ("MissError",),
     "api.log": ("Call",),
     "api.record": ("record",),
     "api.server": ("ReplayServer", "connect", "replay", "serve"),

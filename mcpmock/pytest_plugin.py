@@ -11,39 +11,43 @@ The fixtures are plain functions, so a test may be sync, or run on asyncio, anyi
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcpmock.testing.plugin_session import CASSETTE_USE, EXPECTED, FOLDER, PluginSession
+from mcpmock.testing.plugin_session import (
+    CASSETTE_USE,
+    EXPECTED,
+    FOLDER,
+    PluginSession,
+    without_traceback,
+)
 from mcpmock.testing.record_mode import MODES, config_mode
 
 if TYPE_CHECKING:
     from mcpmock.api.thread_server import ThreadServer
     from mcpmock.faults.control import FaultControl
     from mcpmock.stubs.builder import Stub
-    from mcpmock.testing.cassette_store import CassetteStore
     from mcpmock.testing.explored_body import ExploredBody
     from mcpmock.testing.failure import SessionLog
     from mcpmock.testing.races import Race
+    from mcpmock.testing.server_uses import LastWord, ServerFactory, ServerUses
     from mcpmock.testing.servers import CassetteFile, Client, ServerUse
     from mcpmock.testing.settings import Settings
 
 _MARKER = (
-    "mcpmock(cassette=None, *, server=None, url=None, record=None, unused=None, faults=None, "
-    "seed=None, races=None, reactions=None, explore=None, stub=None, auth=None, **replay): the "
-    "cassette of the test, the real server to record it from (a command line or a URL), the record "
-    "mode, how to treat recorded requests that the test did not send (ignore, warn, fail), the "
-    "faults to inject (a plan, a fault, a TOML file, a shorthand, or several) and their random "
-    "seed, the call whose cancellation races `mcpmock_races` runs, in how many schedules the test "
-    "is run, a mcpmock.Stub that answers before the recording, the login that clients need "
-    "(oauth), and options of `mcpmock replay`"
+    "mcpmock(cassette=None, *, server=None, url=None, record=None, faults=None, seed=None, "
+    "stub=None, auth=None, misses=None, unused=None, races=None, reactions=None, explore=None, "
+    "**replay): the cassette of the test, and how its server is played, recorded and broken; "
+    "`mcpmock help pytest` has a table of all keywords, with those of `mcpmock replay`"
 )
 _CONTROLLER = "mcpmock-controller"
 _using: pytest.StashKey[ServerUse] = pytest.StashKey()
-_store: pytest.StashKey[CassetteStore] = pytest.StashKey()
+_uses: pytest.StashKey[ServerUses] = pytest.StashKey()
+_test: pytest.StashKey[str] = pytest.StashKey()
+_settings: pytest.StashKey[Settings] = pytest.StashKey()
+_last_word: pytest.StashKey[LastWord] = pytest.StashKey()
 _body: pytest.StashKey[ExploredBody] = pytest.StashKey()
 _live: pytest.StashKey[SessionLog] = pytest.StashKey()
 
@@ -104,8 +108,8 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    if (store := config.stash.get(_store, None)) is not None:
-        store.close()
+    if (uses := config.stash.get(_uses, None)) is not None:
+        uses.close()
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -114,7 +118,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         return
     from mcpmock.testing.races import races_of
 
-    with _without_traceback():
+    with without_traceback():
         races = races_of(metafunc.definition)
     ids = [race.id for race in races]
     metafunc.parametrize("mcpmock_races", races, ids=ids, indirect=True)
@@ -164,20 +168,35 @@ def _expect(config: pytest.Config, items: Sequence[pytest.Item]) -> None:
             expected.setdefault(cassette, []).extend(tests)
 
 
-def cassette_store(config: pytest.Config) -> CassetteStore:
-    """Return the store for the recordings of this run."""
+def server_uses(config: pytest.Config) -> ServerUses:
+    """Return the servers of this run."""
     from mcpmock.testing.cassette_store import CassetteStore
+    from mcpmock.testing.server_uses import ServerUses
 
-    if _store not in config.stash:
+    if _uses not in config.stash:
         folder = getattr(config, "workerinput", {}).get(FOLDER)
-        config.stash[_store] = CassetteStore(folder and Path(folder))
-    return config.stash[_store]
+        config.stash[_uses] = uses = ServerUses(CassetteStore(folder and Path(folder)))
+        uses.begin_test(config.stash.get(_test, ""))
+    return config.stash[_uses]
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Begin a test: a rerun is another one."""
+    keys: tuple[pytest.StashKey[Any], ...] = (_using, _body, _live, _last_word, _settings)
+    for key in keys:
+        if key in item.stash:
+            del item.stash[key]
+    item.config.stash[_test] = item.nodeid
+    if (uses := item.config.stash.get(_uses, None)) is not None:
+        uses.begin_test(item.nodeid)
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
-    """Call a test; one that passed still fails for misses and for faults that must fire. With
-    `explore=` its body is then run in many schedules, each with a server of its own.
+    """Call a test; one that passed still fails for misses, for faults that must fire, and for a
+    marker that nobody reads. With `explore=` its body is then run in many schedules, each with a
+    server of its own.
     """
     use, body = item.stash.get(_using, None), item.stash.get(_body, None)
     listening = None
@@ -185,30 +204,69 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         from mcpmock.testing.explore import Listening
 
         listening = Listening.to(use)
+    uses = item.config.stash.get(_uses, None)
+    if uses is not None:
+        uses.in_body = True
     result = yield
+    if _settings not in item.stash and any(mark.name == "mcpmock" for mark in item.own_markers):
+        from mcpmock.testing.servers import fail
+
+        fail(
+            "the test has the marker, but uses none of the fixtures that read it: mcpmock_server, "
+            "mcpmock_client, mcpmock_cassette, ..; mcpmock_serve has keywords of its own"
+        )
     if use is not None:
         use.judge()
+    if uses is not None:
+        uses.judge()
     if use is not None and body is not None and listening is not None:
         from mcpmock.testing.explore import ItemExplorer
 
-        store = cassette_store(item.config)
+        store = server_uses(item.config).store
         ItemExplorer(body.item, use.settings, store, body).explore(listening.client_run())
     return result
 
 
-@pytest.hookimpl(wrapper=True)
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add what the fake server saw to a failure, and unused requests to a pass."""
+    """Add what the fake servers saw to a failure, and unused requests to a pass; behind the
+    teardown, keep or reject what was recorded. Outermost: the last word is pytest's.
+    """
     report = yield
-    use = item.stash.get(_using, None)
-    if use is not None and call.when == "call" and report.failed:
-        page = _write_page(item, report, use.settings)
-        report.sections.append(("mcpmock", "\n".join([use.describe(), *page])))
-    if use is not None and call.when == "call" and report.passed:
-        setattr(report, CASSETTE_USE, use.cassette_use())
+    uses = item.config.stash.get(_uses, None)
+    if uses is None:
+        return report
+    from mcpmock.testing.server_uses import LastWord
+
+    use, last_word = item.stash.get(_using, None), item.stash.setdefault(_last_word, LastWord())
+    last_word.note(report)
+    if call.when == "call" and report.failed:
+        page = [] if use is None else _write_page(item, report, use.settings)
+        for one in (*([] if use is None else [use]), *uses.busy()):
+            report.sections.append(("mcpmock", "\n".join([one.describe(), *page])))
+            page = []
+    if call.when == "teardown":
+        _end_test(uses, last_word, report)
+        if use is not None and last_word.is_pass:
+            setattr(report, CASSETTE_USE, use.cassette_use())
     return report
+
+
+def _end_test(uses: ServerUses, last_word: LastWord, report: pytest.TestReport) -> None:
+    """Keep or reject the recordings of a test; what fails then fails its teardown."""
+    from mcpmock.errors import McpMockError
+    from mcpmock.printable import printable
+
+    if report.failed:
+        report.sections += [("mcpmock", line) for line in uses.rejected()]
+    try:
+        uses.end_test(passed=last_word.is_pass)
+    except (McpMockError, OSError) as error:
+        last_word.failed = True
+        report.outcome = "failed"
+        report.longrepr = printable(f"mcpmock: {error}")
 
 
 def _write_page(item: pytest.Item, report: pytest.TestReport, settings: Settings) -> list[str]:
@@ -229,31 +287,15 @@ def _write_page(item: pytest.Item, report: pytest.TestReport, settings: Settings
     return [line]
 
 
-@contextmanager
-def _without_traceback() -> Iterator[None]:
-    """Fail one test, without a traceback, for an error in a marker, a cassette or a server."""
-    message = None
-    try:
-        yield
-    except Exception as error:
-        from mcpmock.errors import McpMockError
-        from mcpmock.printable import printable
-
-        if not isinstance(error, pytest.UsageError | McpMockError):
-            raise
-        message = printable(str(error).removeprefix("mcpmock: "))
-    if message is not None:
-        raise pytest.fail.Exception(f"mcpmock: {message}", pytrace=False) from None
-
-
 @pytest.fixture
 def _mcpmock_settings(request: pytest.FixtureRequest) -> Settings:
     from mcpmock.testing.settings import settings_of
 
-    with _without_traceback():
+    with without_traceback():
         settings = settings_of(request.node)
     if settings.may_be_born:
-        settings = settings.as_born(cassette_store(request.config).is_born(settings.path))
+        settings = settings.as_born(server_uses(request.config).store.is_born(settings.path))
+    request.node.stash[_settings] = settings
     return settings
 
 
@@ -304,7 +346,7 @@ def mcpmock_faults(mcpmock_server: ThreadServer) -> FaultControl:
     """Give the faults of the test's server. Change them while the test runs with `add(fault)`,
     `remove` and `clear`; `fired` and `receipts` report what happened.
 
-        @pytest.mark.mcpmock("weather.jsonl", faults="latency:latency=10ms")
+        @pytest.mark.mcpmock("weather.jsonl")
         def test_it(mcpmock_server, mcpmock_faults):
             mcpmock_faults.add("error:message=no luck,method=initialize")
             hello = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'
@@ -369,11 +411,12 @@ def mcpmock_server(
     """
     from mcpmock.testing.servers import using
 
-    store, settings = cassette_store(request.config), _mcpmock_settings
+    uses, settings = server_uses(request.config), _mcpmock_settings
     if "mcpmock_stub" in request.fixturenames:
         settings = settings.with_stub(request.getfixturevalue("mcpmock_stub"))
-    with _without_traceback(), using(settings, request.node.nodeid, store) as use:
+    with without_traceback(), using(settings, request.node.nodeid, uses.store) as use:
         request.node.stash[_using] = use
+        uses.own.append(use)
         if settings.explore is not None and isinstance(request.node, pytest.Function):
             from mcpmock.testing.explored_body import ExploredBody
 
@@ -383,3 +426,29 @@ def mcpmock_server(
 
             request.node.stash[_live] = SessionLog(use.server.log)
         yield use.server
+
+
+@pytest.fixture(scope="session")
+def mcpmock_serve(request: pytest.FixtureRequest) -> Iterator[ServerFactory]:
+    """Start servers beside that of the marker: several in one test, or one that a fixture of class,
+    module or session scope shares between tests. `mcpmock_serve(cassette, server=.., record=..)`
+    takes the keywords of the marker that are about one server, and gives what `mcpmock_server` is.
+    A miss fails the test that sent it.
+
+        @pytest.fixture(scope="session")
+        def weather(mcpmock_serve):
+            return mcpmock_serve("weather.jsonl")
+
+        def test_agent(weather, mcpmock_serve):
+            snow = mcpmock_serve("snow.jsonl", faults="latency:latency=10ms")
+            hello = b'{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}'
+            for server in (weather, snow):
+                subprocess.run(server.command, input=hello, check=True)
+                server.assert_called("initialize", times=1)
+    """
+    from mcpmock.testing.server_uses import ServerFactory
+
+    uses = server_uses(request.config)
+    yield ServerFactory(request.config, uses)
+    with without_traceback():
+        uses.close_shared()

@@ -110,6 +110,8 @@ def test_every_name_has_an_example() -> None:
     assert [] == sorted(set(WORDS) - set(SHOWN) - set(TESTED))
 
 
+# Most examples show the faults of a server, and no client.
+@pytest.mark.filterwarnings("ignore:mcpmock. fault .* never fired")
 @pytest.mark.parametrize("name", SHOWN)
 def test_what_is_shown(name: str, folder: Path) -> None:
     """It comes."""

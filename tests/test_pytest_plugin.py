@@ -72,7 +72,8 @@ def test_it(mcpmock_server):
     result.assert_outcomes(failed=1)
     result.stdout.fnmatch_lines(
         [
-            'mcpmock: nothing recorded answers tools/call; nearest: event 6, $.name "get_weather"*',
+            "mcpmock: 1 request matches nothing recorded in cassettes/weather.jsonl: tools/call; "
+            'nearest: event 6, $.name "get_weather"*',
             "*- mcpmock -*",
             "nothing recorded in cassettes/weather.jsonl answers tools/call",
             '  event 6: different; $.name: recorded "get_weather", asked absent; *"Oslo"*',
@@ -250,7 +251,7 @@ def test_wrong(mcpmock_server):
     result = suite(run, source)
 
     result.assert_outcomes(passed=1, errors=1)
-    result.stdout.fnmatch_lines(["mcpmock: --fault 'drop:tol=x': tol: unknown key; *"])
+    result.stdout.fnmatch_lines(["mcpmock: faults='drop:tol=x': tol: unknown key; *"])
 
 
 @pytest.mark.e2e
@@ -279,8 +280,8 @@ def test_fails(mcpmock_faults):
         [
             "mcpmock: faults that must fire never did: drop",
             "faults (seed 9):",
-            "  fault drop: never fired, and it must: nothing matched",
-            "  fault corrupt: never fired: nothing matched",
+            "  fault drop: never fired, and it must: no client sent anything",
+            "  fault corrupt: never fired: no client sent anything",
             "to reproduce:",
             "  mcpmock replay cassettes/weather.jsonl --faults slow.toml"
             " --fault corrupt:tool=other --seed 9",
@@ -327,9 +328,9 @@ def test_fine(mcpmock_server): pass
 
     result.assert_outcomes(passed=1, errors=3)
     result.stdout.fnmatch_lines(
-        ["mcpmock: *::test_word: no option 'ordr': choose one of order, *",
+        ["mcpmock: *::test_word: the marker has no keyword ordr=. Did you mean order=? It has *",
          "mcpmock: *junk.jsonl: is not a cassette*",
-         "mcpmock: *::test_stub: stub= takes a mcpmock.Stub"]
+         "mcpmock: *::test_stub: stub='x': stub= takes a mcpmock.Stub"]
     )  # fmt: skip
     result.stdout.no_fnmatch_line("*servers.py:*")
     result.stdout.no_fnmatch_line("*During handling*")

@@ -74,6 +74,10 @@ class Log:
     listeners: list[Callable[[int, m.Frame], object]] = attrs.field(factory=list)
     """Called with each message and its conversation, before the message passes."""
 
+    def asked(self) -> list[tuple[str, dict[str, Any]]]:
+        """Return the method and the params of each call so far."""
+        return [(call.method, call.params) for call in list(self.calls)]
+
     def report(self, report: Miss | PlayerNote) -> None:
         """Add a report of a player."""
         if isinstance(report, Miss):

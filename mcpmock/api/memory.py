@@ -10,9 +10,8 @@ free; asyncio has only a real clock, so recorded pauses are cut there (`Timing.o
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import Any
 
 import attrs
@@ -53,42 +52,11 @@ class SdkCodec:
         )
 
 
-def transport(setup: Setup, log: Log) -> AbstractAsyncContextManager[Any]:
-    """Return a new session as a transport of the SDK: an async context manager that gives a stream
-    to read and one to write. If FastMCP is loaded, it is a `ClientTransport` of FastMCP as well.
-    """
-    session = _open_session(setup, log)
-    fastmcp = sys.modules.get("fastmcp.client.transports")
-    if fastmcp is None:
-        return session
-    return _for_fastmcp(fastmcp.ClientTransport, session)  # type: ignore[no-any-return]
-
-
-def _for_fastmcp(base: type, session: AbstractAsyncContextManager[Any]) -> Any:
-    class Transport(base):  # type: ignore[misc]
-        """The SDK enters it; FastMCP calls `connect_session`."""
-
-        async def __aenter__(self) -> Any:
-            return await session.__aenter__()
-
-        async def __aexit__(self, *how: Any) -> Any:
-            return await session.__aexit__(*how)
-
-        @asynccontextmanager
-        async def connect_session(
-            self, *, transport_options: Any = None, **more: Any
-        ) -> AsyncIterator[Any]:
-            from mcp import ClientSession
-
-            kind = getattr(transport_options, "session_class", ClientSession)
-            async with session as (read, write), kind(read, write, **more) as live:
-                yield live
-
-    return Transport()
-
-
 @asynccontextmanager
-async def _open_session(setup: Setup, log: Log) -> AsyncIterator[tuple[Any, Any]]:
+async def open_session(setup: Setup, log: Log) -> AsyncIterator[tuple[Any, Any]]:
+    """Open a new session: a stream to read and one to write. Its player gets a number in the
+    log.
+    """
     import anyio
     from sniffio import current_async_library
 

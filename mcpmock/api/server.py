@@ -8,7 +8,13 @@ memory under trio. The pytest plugin stands above.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from contextlib import (
+    AbstractAsyncContextManager,
+    AbstractContextManager,
+    asynccontextmanager,
+    contextmanager,
+)
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,6 +26,7 @@ from mcpmock.errors import McpMockError
 from mcpmock.faults.control import Faults, run_of
 from mcpmock.options.option import read_options
 from mcpmock.options.replay import ReplayOptions
+from mcpmock.options.testing import MissUse
 from mcpmock.playback.session_selection import PlayerOptions
 from mcpmock.sessions.local_front import LocalFront, ServerPlace
 from mcpmock.sessions.memory import replay_in_memory
@@ -27,6 +34,8 @@ from mcpmock.sessions.replay import Replay, scheduled
 from mcpmock.sessions.run import Front, Setup, run_sessions
 from mcpmock.stubs.builder import Stub
 
+from .judging import check_misses, judged
+from .sdk_transport import sdk_transport
 from .targets import say
 from .thread import require_trio
 from .thread_server import ThreadServer
@@ -101,9 +110,15 @@ class ReplayServer(ThreadServer):
         >>> trio.run(main)
         ['get_weather']
         """
-        from .memory import transport
+        return sdk_transport(self._opener())
 
-        return transport(self._setup(), self.log)
+    def _opener(self) -> Callable[[], AbstractAsyncContextManager[Any]]:
+        from .memory import open_session
+
+        return partial(open_session, self._setup(), self.log)
+
+    def _judged(self, misses: MissUse) -> AbstractContextManager[None]:
+        return judged(self.log, self.faults, self.cassette.name, misses)
 
     def _setup(self, front: Front | None = None, stop: trio.Event | None = None) -> Setup:
         if front is None and self._authorization is not None:
@@ -130,6 +145,7 @@ def serve(
     faults: Faults | None = None,
     seed: int | None = None,
     auth: str | None = None,
+    misses: MissUse = "fail",
     **how: Any,
 ) -> Iterator[ReplayServer]:
     """Serve as a fake server for any caller: plain code, asyncio, anyio, trio.
@@ -146,11 +162,16 @@ def serve(
     list of these; `seed` is their random seed. `auth` is the login that clients need, over HTTP
     only, as for `mcpmock replay --auth`: `"oauth:expires=60s"`. `how` are the options of `mcpmock
     replay` (`replay_options`). Raises CassetteError for a bad cassette, PlanError, CannotListen,
-    and at the end of the block any error inside the server. A miss raises nothing: see `misses`.
+    and at the end of the block any error inside the server, and MissError for requests that match
+    nothing recorded; with `misses="allow"` they are only listed in `server.misses`. A fault that
+    never fired is a UserWarning that says why.
     """
+    check_misses(misses)
     server = _make_server(cassette, stub, faults, seed, how, read_authorization(auth))
     try:
-        yield server
+        with server._judged(misses):
+            yield server
+            server.close()
     finally:
         server.close()
 
@@ -162,6 +183,7 @@ async def replay(
     stub: Stub | Path | str | None = None,
     faults: Faults | None = None,
     seed: int | None = None,
+    misses: MissUse = "fail",
     **how: Any,
 ) -> AsyncIterator[ReplayServer]:
     """Serve as a fake server in memory, under trio: `server.open()` gives the client's end of a
@@ -178,7 +200,7 @@ async def replay(
     ([b'{"jsonrpc":"2.0","id":1,"result":{}}'], 3600.0)
     """
     require_trio("replay")
-    with serve(cassette, stub=stub, faults=faults, seed=seed, **how) as server:
+    with serve(cassette, stub=stub, faults=faults, seed=seed, misses=misses, **how) as server:
         async with replay_in_memory(server._setup()) as open_session:
             server._open = open_session
             try:
@@ -193,6 +215,7 @@ def connect(
     stub: Stub | Path | str | None = None,
     faults: Faults | None = None,
     seed: int | None = None,
+    misses: MissUse = "fail",
     **how: Any,
 ) -> AbstractAsyncContextManager[Any]:
     """Return one session with a fake server in memory, as the transport that the Client of the
@@ -209,9 +232,12 @@ def connect(
     It uses the clock of the caller's event loop: with a mock clock of trio, a recorded pause of
     30 s, or a timeout of 30 s under test, takes milliseconds. asyncio has no mock clock, so
     `timing="recorded"` cuts pauses to 100 ms there; `scale:1` keeps them. Options are those of
-    `serve`. Raises CassetteError, and ImportError if no SDK is installed.
+    `serve`; a miss raises MissError when the client leaves. Raises CassetteError, and ImportError
+    if no SDK is installed.
     """
-    return _make_server(cassette, stub, faults, seed, how).transport()
+    check_misses(misses)
+    server = _make_server(cassette, stub, faults, seed, how)
+    return sdk_transport(server._opener(), lambda: server._judged(misses))
 
 
 def _make_server(

@@ -27,7 +27,7 @@ class ThreadServer:
     def __init__(self, main: Callable[..., Any], run: FaultRun) -> None:
         self.log = Log()
         self._run = run
-        self._faults = FaultControl(run)
+        self._faults = FaultControl(run, self.log.asked)
         self._serving = main
         self._starting = Lock()
         self._thread: Thread[ServerPlace] | None = None
@@ -114,7 +114,7 @@ class ThreadServer:
         """The requests that match nothing recorded, each with the nearest recorded requests. Empty
         while a real server answers.
 
-        >>> with mcpmock.serve("weather.jsonl") as server:
+        >>> with mcpmock.serve("weather.jsonl", misses="allow") as server:
         ...     asked = b'{"jsonrpc":"2.0","id":1,"method":"prompts/list"}'
         ...     done = subprocess.run(server.command, input=HELLO + asked, capture_output=True)
         ...     [miss.method for miss in server.misses]

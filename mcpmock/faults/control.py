@@ -8,13 +8,14 @@ parsing of a shorthand or a file needs is imported only then. The API and the pl
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any, TypeGuard
 
-from mcpmock.faults.fault import Fault
-from mcpmock.faults.plan import Plan, load_plan, sampled
+from mcpmock.faults.fault import Fault, PlanError
+from mcpmock.faults.never_fired import Asked
+from mcpmock.faults.plan import Plan, fault_of, load_plan, sampled
 from mcpmock.faults.receipts import Armed, FaultRun
 
 Given = Plan | Fault | str | os.PathLike[str]
@@ -31,11 +32,18 @@ _NO_FAULT = (
 def plan_of(faults: Faults | None, seed: int | None = None) -> Plan:
     """Return all that is given as one plan; `seed` overrides theirs, of which the last one counts.
 
-    Raises PlanError with all mistakes of what is wrong, and CassetteError for a recording that a
+    Raises PlanError with all mistakes, and CassetteError for a recording that a
     fault draws from.
     """
     check_seed(seed)
-    plans = [_plan(given) for given in several(faults)]
+    plans, mistakes = [], []
+    for given in several(faults):
+        try:
+            plans.append(_plan(given, "faults="))
+        except PlanError as error:
+            mistakes += error.mistakes
+    if mistakes:
+        raise PlanError(mistakes)
     seeds = [plan.seed for plan in plans if plan.seed]
     every = tuple(fault for plan in plans for fault in plan.faults)
     used = seed if seed is not None else seeds[-1] if seeds else 0
@@ -74,12 +82,18 @@ def several(faults: Faults | None) -> Iterator[Given]:
         yield given
 
 
-def _plan(given: Given) -> Plan:
+def _plan(given: Given, named: str) -> Plan:
+    """Return what was given as a plan; mistakes in a shorthand begin with `named`."""
     if isinstance(given, Plan):
         return sampled(given)
     if isinstance(given, Fault):
         return sampled(Plan(faults=(given,)))
-    return load_plan(Path(given)) if is_file(given) else load_plan(None, [str(given)])
+    if is_file(given):
+        return load_plan(Path(given))
+    try:
+        return sampled(Plan(faults=(fault_of(str(given)),)))
+    except PlanError as error:
+        raise PlanError([f"{named}{given!r}: {mistake}" for mistake in error.keyed]) from error
 
 
 class FaultControl:
@@ -93,8 +107,11 @@ class FaultControl:
     0
     """
 
-    def __init__(self, run: FaultRun) -> None:
+    def __init__(
+        self, run: FaultRun, asked: Callable[[], Sequence[Asked] | None] = lambda: None
+    ) -> None:
         self._run = run
+        self._asked = asked
         self._lock = Lock()
 
     @property
@@ -137,7 +154,7 @@ class FaultControl:
         ...     broken.fired
         0
         """
-        (one,) = _plan(fault).faults
+        (one,) = _plan(fault, "add: ").faults
         with self._lock:
             return self._run.add(one)
 
@@ -204,9 +221,19 @@ class FaultControl:
 
         >>> with mcpmock.serve("weather.jsonl", faults="drop") as server:
         ...     server.faults.summary()
-        ['fault drop: never fired: nothing matched']
+        ['fault drop: never fired: no client sent anything']
         """
-        return self._run.summary()
+        return self._run.summary(self._asked())
+
+    def never_fired(self) -> list[str]:
+        """Return a line for each fault that never fired, also of those that were removed: why.
+
+        >>> with mcpmock.serve("weather.jsonl", faults="drop:tool=get_wether") as server:
+        ...     done = subprocess.run(server.command, input=HELLO, capture_output=True)
+        ...     server.faults.never_fired()
+        ["fault drop: never fired: no client called the tool 'get_wether'"]
+        """
+        return self._run.never_fired(self._asked())
 
     def owing(self) -> list[str]:
         """Return the names of the faults with `must_fire` that never fired; they fail a test.

@@ -8,7 +8,7 @@ that passes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -19,6 +19,7 @@ from mcpmock.protocol.messages import Request
 from .event_order import EventOrder
 from .fault import Fault, MatchedMessage, PlanError
 from .match import Match, MatchPlace, Subject, Turn, concerns, fits
+from .never_fired import Asked, reason_of
 from .plan import Plan
 from .segments import On
 
@@ -178,9 +179,15 @@ class FaultRun:
         self._numbers += 1
         return armed
 
-    def summary(self) -> list[str]:
-        """Return a line for each fault: how often it fired."""
-        return [_line(armed, self.spoken) for armed in self.all()]
+    def summary(self, asked: Sequence[Asked] | None = None) -> list[str]:
+        """Return a line for each fault: how often it fired, or why it never did, by what clients
+        `asked`, if that is known.
+        """
+        return [self._line(armed, asked) for armed in self.all()]
+
+    def never_fired(self, asked: Sequence[Asked] | None = None) -> list[str]:
+        """Return the lines of the summary for the faults that never fired."""
+        return [self._line(armed, asked) for armed in self.all() if not armed.turn.fired]
 
     def owing(self) -> list[Fault]:
         """Return the faults with `must_fire` that never fired."""
@@ -203,21 +210,10 @@ class FaultRun:
         """Return all faults, those that were removed first."""
         return [*self.spent, *self.armed]
 
-
-def _line(armed: Armed, spoken: Collection[str]) -> str:
-    fault, turn = armed.fault, armed.turn
-    title = fault.kind if fault.name is None else f"{fault.name} ({fault.kind})"
-    if not turn.fired:
+    def _line(self, armed: Armed, asked: Sequence[Asked] | None) -> str:
+        fault, turn = armed.fault, armed.turn
+        title = fault.kind if fault.name is None else f"{fault.name} ({fault.kind})"
+        if turn.fired:
+            return f"fault {title}: fired {turn.fired} of {turn.seen} times that it matched"
         never = "never fired" + (", and it must" if fault.must_fire else "")
-        return f"fault {title}: {never}: {_reason(armed, spoken)}"
-    return f"fault {title}: fired {turn.fired} of {turn.seen} times that it matched"
-
-
-def _reason(armed: Armed, spoken: Collection[str]) -> str:
-    """Return why it never fired."""
-    transports = armed.fault.transports
-    if armed.turn.seen:
-        return f"{armed.turn.seen} messages matched, and none was changed"
-    if spoken and not set(spoken) & set(transports):
-        return f"the kind does not exist over {' or '.join(sorted(spoken))}"
-    return "nothing matched"
+        return f"fault {title}: {never}: {reason_of(fault, turn, self.spoken, asked)}"

@@ -32,8 +32,8 @@ class _State(msgspec.Struct):
 
     born: bool | None = None
     """Whether the file was missing or empty when a test first asked; None: no test has asked."""
-    begun: bool = False
-    """Whether a test of this run has added takes to it."""
+    tests: dict[str, int] = {}
+    """The tests of this run that have added takes to it, each with its last attempt."""
     rejected: bool = False
     """Whether a test of this run has written the `.rej` file."""
 
@@ -44,6 +44,9 @@ class CassetteStore:
 
     folder: Path | None = None
     _own: bool = False
+    attempt: int = 0
+    """Counts the tests of this process, a rerun as another one."""
+    _recordings: int = 0
 
     def is_born(self, path: Path) -> bool:
         """Return whether the run began without this cassette: then each of its tests records, also
@@ -55,28 +58,30 @@ class CassetteStore:
             return state.born
 
     def recording(self, settings: Settings, test: str) -> Path:
-        """Return the file that a test records to, which does not exist yet."""
-        path = self._file(f"{settings.path}\n{test}", ".jsonl")
+        """Return a file for a server of a test to record to, which does not exist yet."""
+        self._recordings += 1
+        path = self._file(f"{settings.path}\n{test}\n{self._recordings}", ".jsonl")
         path.unlink(missing_ok=True)
         return path
 
-    def accept(self, settings: Settings, test: str, recorded: Path) -> None:
-        """Add the takes of a test that passed, if any, to the cassette. Raises CassetteError."""
+    def accept(self, settings: Settings, test: str, recorded: Path, attempt: int = 0) -> None:
+        """Add the takes of a test that passed, if any, to the cassette: in the place of those that
+        it had, but beside those of another server of this attempt. Raises CassetteError.
+        """
         if not recorded.exists():
             return
         new, path = recorded.read_bytes(), settings.path
         with self._state(path) as state:
             old = read_bytes(path) if path.exists() else b""
-            if settings.extends:
+            if settings.extends or (attempt and state.tests.get(test) == attempt):
                 data = appended(old, new)
-            elif settings.mode == "rewrite" and not state.begun:
+            elif settings.mode == "rewrite" and not state.tests:
                 data = new
             else:
                 data = retaken(old, new, test)
             _write(path, data)
-            state.begun = True
-            if not state.rejected:
-                settings.rejected.unlink(missing_ok=True)
+            state.tests[test] = attempt
+            _drop_rejected(settings.rejected, test if state.rejected else None)
         recorded.unlink()
 
     def reject(self, settings: Settings, recorded: Path) -> None:
@@ -103,7 +108,7 @@ class CassetteStore:
         fd = os.open(self._file(str(path), ".state"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX)
-            data = os.pread(fd, 1 << 16, 0)
+            data = os.pread(fd, os.fstat(fd).st_size, 0)
             state = msgspec.json.decode(data, type=_State) if data else _State()
             yield state
             data = msgspec.json.encode(state)
@@ -117,6 +122,16 @@ class CassetteStore:
             self.folder, self._own = Path(new_folder()), True
         name = hashlib.sha256(key.encode("utf-8", "surrogatepass")).hexdigest()[:32]
         return self.folder / (name + suffix)
+
+
+def _drop_rejected(path: Path, test: str | None) -> None:
+    """Remove the takes of a test that passed after all from a `.rej` file; without a test, the
+    file, which is of an earlier run.
+    """
+    if test is not None and path.exists() and (left := retaken(path.read_bytes(), b"", test)):
+        rewrite(path, left)
+        return
+    path.unlink(missing_ok=True)
 
 
 def _write(path: Path, data: bytes) -> None:

@@ -21,6 +21,7 @@ from mcpmock.cassette.parser import read
 from mcpmock.errors import McpMockError
 from mcpmock.faults.control import FaultControl, is_file, plan_of
 from mcpmock.faults.shorthand import shorthand_of
+from mcpmock.playback.miss import Miss
 from mcpmock.printable import printable, shell_command
 from mcpmock.protocol.messages import C2S, Frame
 from mcpmock.redaction.cassettes import redact_cassette
@@ -41,19 +42,26 @@ _OPTIONS = (
 )
 
 
-def describe(settings: Settings, log: Log, faults: FaultControl) -> str:
-    """Return the text of the section. Control characters of recorded text are escaped. The server
-    may still run, in its thread: lists that change are copied before they are read.
+def describe(
+    settings: Settings, log: Log, faults: FaultControl, misses: Sequence[Miss] | None = None
+) -> str:
+    """Return the text of the section, with all misses unless some are given. Control characters of
+    recorded text are escaped. The server may still run, in its thread: lists that change are copied
+    before they are read.
     """
-    return "\n".join(map(printable, _lines(settings, log, faults)))
+    return "\n".join(
+        map(printable, _lines(settings, log, faults, log.misses if misses is None else misses))
+    )
 
 
-def _lines(settings: Settings, log: Log, faults: FaultControl) -> Iterator[str]:
+def _lines(
+    settings: Settings, log: Log, faults: FaultControl, misses: Sequence[Miss]
+) -> Iterator[str]:
     real = settings.records or settings.extends
     action = "recording" if settings.records else "replaying"
     recording = f", the recording is in {settings.rejected.name}" if real else ""
     yield f"{action} {settings.shown} (record mode {settings.mode}){recording}"
-    for miss in log.misses:
+    for miss in misses:
         yield from miss_lines(miss, Path(settings.shown), keywords=True)
     last, stderr = _without_secrets(log, settings.redaction_rules(shown=True))
     if last:

@@ -9,7 +9,8 @@ from __future__ import annotations
 import shutil
 import tempfile
 import warnings
-from collections.abc import Generator
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,6 +29,23 @@ CASSETTE_USE = "mcpmock"
 def new_folder() -> str:
     """Return the path of a new folder for a run, readable by this user only."""
     return tempfile.mkdtemp(prefix="mcpmock-run-")
+
+
+@contextmanager
+def without_traceback() -> Iterator[None]:
+    """Fail one test, without a traceback, for an error in a marker, a cassette or a server."""
+    message = None
+    try:
+        yield
+    except Exception as error:
+        from mcpmock.errors import McpMockError
+        from mcpmock.printable import printable
+
+        if not isinstance(error, pytest.UsageError | McpMockError):
+            raise
+        message = printable(str(error).removeprefix("mcpmock: "))
+    if message is not None:
+        raise pytest.fail.Exception(f"mcpmock: {message}", pytrace=False) from None
 
 
 class PluginSession:

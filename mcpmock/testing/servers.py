@@ -17,6 +17,8 @@ import trio
 
 from mcpmock.api.cassettes import load
 from mcpmock.api.drive import Driven, drive_server
+from mcpmock.api.judging import describe_misses, warn_of_idle_faults
+from mcpmock.api.sdk_transport import sdk_transport
 from mcpmock.api.server import ReplayServer, read_authorization, replay_options
 from mcpmock.api.targets import parse_server, say
 from mcpmock.api.thread import Thread
@@ -27,7 +29,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.faults.control import Faults, run_of
 from mcpmock.faults.fault import PlanError
 from mcpmock.faults.receipts import FaultRun
-from mcpmock.playback.miss import spell_options
+from mcpmock.playback.miss import Miss, spell_options
 from mcpmock.playback.player import InexactAnswer, UnaskedAnswer
 from mcpmock.playback.session_selection import PlayerOptions
 from mcpmock.printable import many, printable, printable_lines, shell_command
@@ -37,6 +39,7 @@ from mcpmock.sessions.replay import Replay
 from mcpmock.sessions.run import Setup, run_sessions
 from mcpmock.sessions.take import Recording
 from mcpmock.sessions.url_server import Url
+from mcpmock.transports.session_router import TransportKind
 
 from .cassette_store import CassetteStore
 from .failure import MAX_LINES, describe
@@ -119,29 +122,33 @@ class RecordingServer(ThreadServer):
             )
         self._settings, self._test, self._store = settings, test, store
         self._server = parse_server(settings.server, settings.url)
-        self._output = store.recording(settings, test)
+        self._output, self._attempt = store.recording(settings, test), store.attempt
         self._replay: Replay | None = None
         super().__init__(self._main, run_of(settings.faults, settings.seed))
 
     def transport(self) -> AbstractAsyncContextManager[Any]:
         """Return a session over stdio with a process, over HTTP with a server at a URL."""
-        if isinstance(self._server, Url):
-            from mcp.client.streamable_http import streamable_http_client
+        return sdk_transport(self._open_session)
 
-            return streamable_http_client(self.url)
-        from mcp.client.stdio import stdio_client
+    def _open_session(self) -> AbstractAsyncContextManager[Any]:
+        if not isinstance(self._server, Url):
+            from mcp.client.stdio import stdio_client
 
-        return stdio_client(self.stdio)
+            return stdio_client(self.stdio)
+        if self._server.transport is TransportKind.SSE:
+            from mcp.client.sse import sse_client
 
-    def finish(self, *, passed: bool) -> None:
-        """Stop it. The recording goes into the cassette if the test passed, else beside it."""
-        try:
-            self.close()
-        except BaseException:
-            self._store.reject(self._settings, self._output)
-            raise
+            return sse_client(self.url)
+        from mcp.client.streamable_http import streamable_http_client
+
+        return streamable_http_client(self.url)
+
+    def settle(self, *, passed: bool) -> None:
+        """Put the recording, once the server is closed, into the cassette if the test passed, else
+        beside it. Raises CassetteError, OSError.
+        """
         if passed:
-            self._store.accept(self._settings, self._test, self._output)
+            self._store.accept(self._settings, self._test, self._output, self._attempt)
         else:
             self._store.reject(self._settings, self._output)
 
@@ -203,31 +210,53 @@ def fail(text: str) -> NoReturn:
 
 @attrs.define
 class ServerUse:
-    """The use of a server by one test."""
+    """The use of a server by one test, or by those that share it."""
 
     settings: Settings
     server: ThreadServer
-    passed: bool = False
+    charged: int = 0
+    """How many of its misses earlier tests were failed for."""
+    noted: int = 0
+    """Of how many of its notes earlier tests were warned."""
 
-    def judge(self) -> None:
-        """Fail a test that passed so far, for misses and for faults that had to fire."""
-        settings, log = self.settings, self.server.log
-        if log.misses:
-            first, rest = log.misses[0].summarize(keywords=True), len(log.misses) - 1
-            matches = "requests match" if rest else "request matches"
-            more = f"; and {rest} more" if rest else ""
-            fail(f"{rest + 1} {matches} nothing recorded in {settings.shown}: {first}{more}")
-        unasked = [one.line for one in log.notes if isinstance(one, UnaskedAnswer)]
-        inexact = [one for one in log.notes if isinstance(one, InexactAnswer)]
+    @property
+    def misses(self) -> list[Miss]:
+        """The misses of the test that runs."""
+        return self.server.log.misses[self.charged :]
+
+    def check(self) -> None:
+        """Fail a test that passed so far, for misses; warn of answers that are not exact."""
+        if self.misses and self.settings.misses == "fail":
+            fail(describe_misses(self.misses, self.settings.shown))
+        notes = self.server.log.notes[self.noted :]
+        unasked = [one.line for one in notes if isinstance(one, UnaskedAnswer)]
+        inexact = [one for one in notes if isinstance(one, InexactAnswer)]
         for text in (*unasked, *_warnings(inexact)):
             warnings.warn(pytest.PytestWarning(printable_lines(f"mcpmock: {text}")), stacklevel=1)
+
+    def judge(self) -> None:
+        """Check, and fail a test that passed so far for faults that had to fire; warn of others
+        that never fired.
+        """
+        self.check()
         faults = self.server.faults
         if faults.mistakes():
             found = "; ".join(faults.mistakes())
             fail(f"internal error (please report): {found}")
-        if owing := faults.owing():
-            fail(f"faults that must fire never did: {', '.join(owing)}")
-        self.passed = True
+        if faults.owing():
+            fail(f"faults that must fire never did: {', '.join(faults.owing())}")
+        # In most cells of a race the fault has nothing to withhold.
+        if self.settings.races is None:
+            warn_of_idle_faults(faults, pytest.PytestWarning)
+
+    def charge(self) -> None:
+        """End the test that runs: what was missed so far is its own."""
+        self.charged, self.noted = len(self.server.log.misses), len(self.server.log.notes)
+
+    def settle(self, *, passed: bool) -> None:
+        """Keep what was recorded, or put it beside the cassette. Raises CassetteError, OSError."""
+        if isinstance(self.server, RecordingServer):
+            self.server.settle(passed=passed)
 
     def cassette_use(self) -> CassetteUse:
         """Return how a test that passed used its cassette. No request is unused while a real server
@@ -244,7 +273,7 @@ class ServerUse:
 
     def describe(self) -> str:
         """Return a section for the report of a failure."""
-        return describe(self.settings, self.server.log, self.server.faults)
+        return describe(self.settings, self.server.log, self.server.faults, self.misses)
 
 
 def _fault_run(settings: Settings) -> FaultRun:
@@ -279,7 +308,9 @@ def _load_cassette(settings: Settings, test: str) -> Cassette:
 
 @contextmanager
 def using(settings: Settings, test: str, store: CassetteStore) -> Iterator[ServerUse]:
-    """Start the server of a test: fake, recorded, or both; stop it at the end."""
+    """Start the server of a test: fake, recorded, or both; stop it at the end. What was recorded
+    waits for `ServerUse.settle`.
+    """
     if settings.records:
         server = RecordingServer(settings, test, store)
     else:
@@ -299,4 +330,4 @@ def using(settings: Settings, test: str, store: CassetteStore) -> Iterator[Serve
     try:
         yield use
     finally:
-        server.finish(passed=use.passed)
+        server.close()

@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 import pytest
 
+from mcpmock.api.judging import check_misses
 from mcpmock.api.server import read_authorization, replay_options
 from mcpmock.api.targets import command_words, parse_server
 from mcpmock.batch.redaction_rules import redaction_rules_of
@@ -27,26 +28,13 @@ from mcpmock.options.replay import ReplayOptions
 from mcpmock.redaction.redaction_rules import RedactionRules
 from mcpmock.stubs.builder import Stub
 
+from .markers import RULES, Markers, markers_of
 from .record_mode import MODES, check_choice, config_mode
 from .unused import FAIL, IGNORE, UNUSED
 
 MAX_FILE_NAME_LENGTH = 100
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
-_MARKER_OPTIONS = (
-    "cassette",
-    "server",
-    "url",
-    "record",
-    "unused",
-    "faults",
-    "seed",
-    "races",
-    "reactions",
-    "stub",
-    "auth",
-    "explore",
-)
-_RULES = ("ignore", "like", "echo")
+_REPLAY = {one.name for one in options_of(ReplayOptions)}
 _SEED_VARIABLE = "MCPMOCK_SEED"
 _REPLAY_PREFIX = "MCPMOCK_REPLAY_"
 
@@ -88,6 +76,8 @@ class Settings:
     """Whether this run began without the cassette."""
     stub: Stub | None = None
     """Answers before the recording. It is not used while a real server is recorded."""
+    misses: str = FAIL
+    """Whether a miss fails the test."""
     auth: str | None = None
     """The login that clients need, as for `serve`."""
     explore: int | tuple[int, ...] | None = None
@@ -151,64 +141,100 @@ class Settings:
 
 
 def settings_of(item: pytest.Item) -> Settings:
-    """Return the marker nearest to the test overrides those of its class and module. Raises
-    UsageError for an invalid one.
+    """Return what the markers of a test say (`markers`), with the options of the run. Raises
+    UsageError for a wrong one.
     """
     try:
-        return _settings_of(item)
-    except (TypeError, ValueError, OSError, McpMockError) as error:
-        raise pytest.UsageError(f"mcpmock: {item.nodeid}: {error}") from error
+        markers = markers_of(item)
+        own = item.nodeid.partition("::")[2].replace("::", ".")
+        # All cells of a race share one recording.
+        own = own.partition("[")[0] if "races" in markers.given else own
+        place = CassettePlace(
+            item.config, item.path.parent, f"{file_name(item.path.stem)}/{file_name(own)}.jsonl"
+        )
+        return read_settings(place, markers)
+    except (TypeError, ValueError, OSError, McpMockError, pytest.UsageError) as error:
+        text = str(error).removeprefix("mcpmock: ")
+        raise pytest.UsageError(f"mcpmock: {item.nodeid}: {text}") from error
 
 
-def _settings_of(item: pytest.Item) -> Settings:
-    given: dict[str, Any] = {}
-    rules: list[Mapping[str, Any]] = [
-        {name: tuple(item.config.getini(f"mcpmock_{name}")) for name in _RULES}
-    ]
-    for marker in reversed(list(item.iter_markers("mcpmock"))):
-        if len(marker.args) > 1:
-            raise pytest.UsageError(f"mcpmock: {item.nodeid}: the marker takes one cassette")
-        given.update(zip(("cassette",), marker.args, strict=False))
-        given.update(marker.kwargs)
-        rules.append(marker.kwargs)
-    config = item.config
-    if given.get("server") is not None and given.get("url") is not None:
-        raise pytest.UsageError(f"mcpmock: {item.nodeid}: server= and url= are mutually exclusive")
-    server = given.get("server")
-    unused = given.get("unused") or str(config.getini("mcpmock_unused")) or IGNORE
-    path = _cassette_path(item, given.get("cassette"), races="races" in given)
+@attrs.frozen
+class CassettePlace:
+    """Where cassettes and plans are looked for: in the folder of the ini, in `folder`, and in
+    `cassettes` there. A new one goes to the folder of the ini, else to `cassettes`.
+    """
+
+    config: pytest.Config
+    folder: Path
+    """Where the test is."""
+    unnamed: str | None = None
+    """The name of a cassette that is not named, in the folder of new ones."""
+
+    @property
+    def home(self) -> Path:
+        """The folder of new cassettes."""
+        given = str(self.config.getini("mcpmock_dir"))
+        return self.config.rootpath / given if given else self.folder / "cassettes"
+
+    def find(self, name: str | os.PathLike[str]) -> Path:
+        """Return the path of a file that is there, else that of a new one."""
+        paths = [self.home / name, self.folder / name, self.folder / "cassettes" / name]
+        return next((path for path in paths if path.exists()), paths[0])
+
+    def cassette(self, name: object) -> Path:
+        """Return the path of a cassette. Raises TypeError for what is no name."""
+        if name is None and self.unnamed is not None:
+            return self.home / self.unnamed
+        if not isinstance(name, str | os.PathLike) or not os.fspath(name):
+            raise TypeError(
+                f"cassette={name!r}: give the name of one cassette; for several servers use "
+                "mcpmock_serve, and `mcpmock merge` joins cassettes"
+            )
+        return self.find(name)
+
+
+def read_settings(place: CassettePlace, markers: Markers) -> Settings:
+    """Return the settings of what was `given`. Raises TypeError, UsageError, McpMockError."""
+    config, given = place.config, markers.given
+    server, url, stub = given.get("server"), given.get("url"), given.get("stub")
+    if server is not None and url is not None:
+        raise TypeError("server= and url= are mutually exclusive")
+    path = place.cassette(given.get("cassette"))
     project = _project_options(path.parent)
     environment = read_environment(ReplayOptions, _REPLAY_PREFIX, os.environ)
+    ini = {name: tuple(config.getini(f"mcpmock_{name}")) for name in RULES}
     playing = {
         **project,
-        **{name: value for name, value in given.items() if name not in _MARKER_OPTIONS},
+        **{name: value for name, value in given.items() if name in _REPLAY},
         **environment,
-        **_rules_of([project, *rules, environment]),
+        **_rules_of([project, ini, *markers.rules, environment]),
     }
+    unused = given.get("unused") or str(config.getini("mcpmock_unused")) or IGNORE
     if config.getoption("mcpmock_strict"):
         unused, playing["match"], playing["on_miss"] = FAIL, "exact", "error"
     replay_options(**playing)
     redaction = _redaction_of(config)
     redaction_rules_of(redaction, None)
     read_authorization(given.get("auth"))
-    url, stub = given.get("url"), given.get("stub")
     if url is not None:
         parse_server(None, url)
     if stub is not None and not isinstance(stub, Stub):
-        raise pytest.UsageError(f"mcpmock: {item.nodeid}: stub= takes a mcpmock.Stub")
+        raise TypeError(f"stub={stub!r}: stub= takes a mcpmock.Stub")
+    faults = tuple(place.find(one) if is_file(one) else one for one in several(given.get("faults")))
     return Settings(
         path=path,
         mode=config_mode(config, given.get("record")),
         unused=check_choice(unused, UNUSED, "value of unused"),
+        misses=check_misses(given.get("misses", FAIL)),
         server=None if server is None else tuple(command_words(server)),
-        url=given.get("url"),
+        url=url,
         stub=stub,
         auth=given.get("auth"),
         explore=_schedules(given.get("explore")),
         redaction=redaction,
         named=given.get("cassette") is not None,
         playing=playing,
-        faults=tuple(_find_plan(item, fault) for fault in several(given.get("faults"))),
+        faults=faults,
         seed=_seed(config, given.get("seed")),
         races=None if given.get("races") is None else to_match(given["races"]),
         reactions=tuple(_reactions(given.get("reactions") or REACTIONS)),
@@ -219,7 +245,7 @@ def _rules_of(sources: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]
     """Return the rules of all sources: they add up. Raises TypeError for what is no list."""
     found: dict[str, tuple[str, ...]] = {}
     for source in sources:
-        for name in _RULES:
+        for name in RULES:
             texts = source.get(name, ())
             if isinstance(texts, str) or not isinstance(texts, Iterable):
                 raise TypeError(f"{name}={texts!r}: give a list of rules")
@@ -278,30 +304,3 @@ def _seed(config: pytest.Config, marker: int | None) -> int | None:
         raise pytest.UsageError(
             f"mcpmock: {_SEED_VARIABLE}={environment!r}: not a number"
         ) from None
-
-
-def _find_plan(item: pytest.Item, given: Given) -> Given:
-    """Find a plan file in the same folders as a cassette."""
-    return _find_file(item, given) if is_file(given) else given
-
-
-def _cassette_path(item: pytest.Item, name: str | os.PathLike[str] | None, *, races: bool) -> Path:
-    """Find the cassette of a name in the folder of the ini, beside the test, and in `cassettes`
-    there. A new cassette goes to the folder of the ini, else to `cassettes`.
-    """
-    if name is not None:
-        return _find_file(item, name)
-    own = item.nodeid.partition("::")[2].replace("::", ".")
-    own = own.partition("[")[0] if races else own  # all cells of a race share one recording
-    return _cassette_folder(item) / file_name(item.path.stem) / f"{file_name(own)}.jsonl"
-
-
-def _cassette_folder(item: pytest.Item) -> Path:
-    given = str(item.config.getini("mcpmock_dir"))
-    return item.config.rootpath / given if given else item.path.parent / "cassettes"
-
-
-def _find_file(item: pytest.Item, name: str | os.PathLike[str]) -> Path:
-    folder, home = item.path.parent, _cassette_folder(item)
-    paths = [home / name, folder / name, folder / "cassettes" / name]
-    return next((path for path in paths if path.exists()), home / name)

@@ -129,6 +129,7 @@ def test_from_many_threads() -> None:
     assert 400 == len({armed.number for armed in run.all()})
 
 
+@pytest.mark.filterwarnings("ignore:mcpmock. fault .* never fired")
 def test_owing(weather: Path) -> None:
     """What must have fired and has not."""
     with mcpmock.serve(weather, faults=[Drop(must_fire=True), "corrupt"], seed=5) as server:

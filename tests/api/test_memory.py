@@ -30,7 +30,7 @@ def test_a_client(run: Run, weather: Path) -> None:
     """It gets what was recorded, and a miss as an error that says so."""
 
     async def main() -> None:
-        with mcpmock.serve(weather) as server:
+        with mcpmock.serve(weather, misses="allow") as server:
             async with mcp.Client(server.transport(), mode="legacy") as client:
                 result = await client.call_tool("get_weather", {"city": "Oslo"})
                 assert "rain" == result.content[0].text

@@ -40,7 +40,7 @@ async def test_in_memory(weather: Path, autojump_clock: MockClock) -> None:
 @pytest.mark.e2e
 def test_over_stdio(weather: Path) -> None:
     """The command is a server to whoever starts it; a miss is told, and makes its status 1."""
-    with mcpmock.serve(weather) as server:
+    with mcpmock.serve(weather, misses="allow") as server:
         lines = b"\n".join([INITIALIZE, request(5, "prompts/list"), b""])
         done = subprocess.run(
             server.command, input=lines, capture_output=True, timeout=20, check=False

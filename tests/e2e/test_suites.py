@@ -91,6 +91,26 @@ def test_the_sdk_of_version_1(
     assert ({"passed": passed}, {}) == (run.outcomes, run.left), run.output
 
 
+@pytest.mark.parametrize(
+    ("part", "loop", "clients"),
+    [("suites", "asyncio", "session sdk fastmcp"), ("suites_py1", "anyio", "session")],
+)
+@pytest.mark.parametrize("mode", ["once", "new_episodes", "all", "rewrite"])
+def test_a_transport_records(
+    suite: Suite, pythons: Pythons, tmp_path: Path, part: str, loop: str, clients: str, mode: str
+) -> None:
+    """One kind of object, whether a real server answers (a process, or at a URL) or the recording,
+    for each client; what was recorded then replays.
+    """
+    passed = 2 * len(clients.split()) * (2 if loop == "anyio" else 1)
+    options, more = STRICT if loop == "asyncio" else (), {"LOOP": loop, "CLIENTS": clients}
+    run = suite("recorded", loop, f"--mcp-record={mode}", *options, part=part, **more)
+    assert ({"passed": passed}, {}) == (run.outcomes, run.left), run.output
+
+    again = run_suite(pythons(part), tmp_path, (loop,), *options, **more)
+    assert ({"passed": passed}, {}) == (again.outcomes, again.left), again.output
+
+
 @pytest.mark.parametrize("way", ["memory", *(["url"] if EVERY else [])])
 def test_a_hundred_tests(suite: Suite, way: str) -> None:
     """A hundred tests in one process do not disturb each other."""

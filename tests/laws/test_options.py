@@ -19,8 +19,8 @@ import mcpmock.options
 from mcpmock.cli.commands import COMMANDS, cli
 from mcpmock.options.option import Option, options_of
 from mcpmock.options.replay import ReplayOptions
+from mcpmock.options.testing import MarkerOptions, TestServerOptions, keywords_of
 from mcpmock.pytest_plugin import _MARKER
-from mcpmock.testing.settings import _MARKER_OPTIONS
 
 TABLES = [
     table
@@ -44,7 +44,7 @@ def test_each_row_is_an_option_of_a_command() -> None:
     shown = [getattr(param, "row", None) for params in commands().values() for param in params]
     rows = [row for row in shown if isinstance(row, Option)]
 
-    for table in TABLES:
+    for table in {*TABLES} - {MarkerOptions, TestServerOptions}:
         for one in options_of(table):
             assert any(
                 (row.word, row.help, row.choices) == (one.word, one.help, one.choices)
@@ -54,7 +54,7 @@ def test_each_row_is_an_option_of_a_command() -> None:
 
 @pytest.mark.parametrize("one", [*options_of(ReplayOptions)], ids=lambda one: one.name)
 def test_python_takes_what_replay_takes(one: Option) -> None:
-    """Every choice, but those of the command line alone; the marker names it no second time."""
+    """Every choice, but those of the command line alone."""
     for word in one.choices:
         given: dict[str, Any] = {one.name: word}
         if word in one.command_only:
@@ -62,14 +62,39 @@ def test_python_takes_what_replay_takes(one: Option) -> None:
                 mcpmock.api.server.replay_options(**given)
         else:
             mcpmock.api.server.replay_options(**given)
-    assert one.name not in _MARKER_OPTIONS
 
 
 def test_the_marker_says_its_words() -> None:
-    """What `pytest --markers` shows are the words that a marker takes."""
+    """What `pytest --markers` shows are the words that a marker takes beside those of `replay`."""
     shown = re.findall(r"(\w+)=None", _MARKER)
+    replay = {one.name for one in options_of(ReplayOptions)}
+    own = [one.name for one in options_of(MarkerOptions) if one.name not in replay]
 
-    assert [*_MARKER_OPTIONS] == sorted(shown, key=_MARKER_OPTIONS.index)
+    assert own == sorted(shown, key=own.index)
+
+
+def test_the_manual_has_the_words_of_the_marker() -> None:
+    """In one table, made from the rows: what a keyword takes, and what it does."""
+    table = [
+        "| keyword | takes | |",
+        "|---|---|---|",
+        *map(keyword_row, keywords_of(MarkerOptions)),
+    ]
+
+    assert "\n".join(table) in (HELP / "pytest.md").read_text("utf-8")
+
+
+def keyword_row(one: Option) -> str:
+    """A row of the table in Markdown. What only the command line has is left out of its help."""
+    words = [word for word in one.choices if word not in one.command_only]
+    takes = ", ".join(f"`{word}`" for word in words) or f"`{one.metavar}`"
+    if one.repeatable and one.metavar in ("RULE", "RULE=KIND", "RULE[=KIND]"):
+        takes = f"list of `{one.metavar}`"
+    takes = "`True`, `False`" if one.type is bool else takes
+    text = one.help.replace(" (repeatable)", "")
+    for word in one.command_only:
+        text = re.sub(rf"; {word}: [^;.]*", "", text)
+    return f"| `{one.name}` | {takes} | {text} |"
 
 
 def test_the_manual_names_what_a_project_file_cannot_set() -> None:

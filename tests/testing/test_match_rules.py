@@ -84,7 +84,6 @@ def test_an_answer_that_may_be_the_wrong_one_is_a_warning(tmp_path: Path) -> Non
         "mcpmock: 3 answers of the nearest request\n  tools/call f: x\n  tools/call g: x\n"
         "  tools/call f: x\n  allow with ignore=['tools/call f $.a', 'tools/call g $.a']",
     ] == [str(one.message) for one in told]
-    assert use.passed
 
 
 def test_the_rules_beside_a_cassette(tmp_path: Path) -> None:

@@ -111,6 +111,7 @@ async def test_a_call_that_is_not_the_first(file: Path) -> None:
         assert (10, Cell(1, 1, 3)) == (race.request_id, race.reached)
 
 
+@pytest.mark.filterwarnings("ignore:mcpmock. fault .* never fired")
 async def test_a_call_that_is_not_made(file: Path) -> None:
     """It is owing; what else is said does not count."""
     async with mcpmock.replay(file) as server:

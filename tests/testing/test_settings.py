@@ -159,7 +159,10 @@ def test_where_it_is_looked_for(pytester: pytest.Pytester, place: str) -> None:
         ('"a", "b"', "one cassette"),
         ('server=["x"], url="http://x"', "mutually exclusive"),
         ('unused="maybe"', "no value of unused"),
-        ('ordr="any"', "test_it: no option 'ordr': choose one of order, "),
+        (
+            'ordr="any"',
+            r"test_it: the marker has no keyword ordr=. Did you mean order=\? It has ",
+        ),
         ('order="casual"', "test_it: order 'casual': choose causal, strict or any"),
         ('on_miss="live"', "on_miss 'live': choose error, nearest, hang or close"),
         ('overlap_grace="x"', "overlap_grace 'x': give a number"),

@@ -1,0 +1,113 @@
+"""What the markers `mcpmock` of a test say together: those of the test, of its class, its module
+and its packages.
+
+The nearest one wins, keyword by keyword; rules (`ignore`, `like`, `echo`) add up. Two markers in
+one place are one: they may not contradict each other. `settings` stands above.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from difflib import get_close_matches
+from typing import Any
+
+import attrs
+import pytest
+
+from mcpmock.options.testing import MarkerOptions, keywords_of
+
+NAME = "mcpmock"
+RULES = ("ignore", "like", "echo")
+
+
+@attrs.frozen
+class Markers:
+    """The keywords of all markers of a test."""
+
+    given: Mapping[str, Any]
+    """By keyword what the nearest marker says; without the rules."""
+    rules: Sequence[Mapping[str, Any]]
+    """The keywords of each marker, the nearest last, for the rules in them."""
+
+
+def markers_of(item: pytest.Item) -> Markers:
+    """Return the markers of a test as one. Raises TypeError for an unknown keyword and for markers
+    that contradict each other.
+    """
+    given: dict[str, Any] = {}
+    rules: list[Mapping[str, Any]] = []
+    for where, marks in reversed(list(_places(item))):
+        said: dict[str, Any] = {}
+        for mark in reversed(marks):
+            words = _words_of(mark)
+            for name, value in words.items():
+                if name not in RULES and name in said and said[name] != value:
+                    raise TypeError(
+                        f"two markers on {where} contradict each other: {name}={said[name]!r} and "
+                        f"{name}={value!r}; keep one{_ADVICE.get(name, '')}"
+                    )
+            said.update(words)
+            rules.append(words)
+        given.update(said)
+    return Markers({name: given[name] for name in given if name not in RULES}, rules)
+
+
+_ADVICE = {
+    "cassette": ", and start further servers with mcpmock_serve",
+    "faults": ", with a list of all faults",
+}
+
+
+def own_marker(item: pytest.Item) -> pytest.Mark | None:
+    """Return a marker of the test itself, not of its class or module."""
+    return next((mark for mark in item.own_markers if mark.name == NAME), None)
+
+
+def check_keywords(given: Mapping[str, Any], table: type, owner: str) -> None:
+    """Raise TypeError for a keyword that the table does not have: with the nearest, and all."""
+    known = [one.name for one in keywords_of(table)]
+    for name in given:
+        if name not in known:
+            near = get_close_matches(name, known, n=1, cutoff=0.65)
+            question = f" Did you mean {near[0]}=?" if near else ""
+            raise TypeError(f"{owner} has no keyword {name}=.{question} It has {', '.join(known)}")
+
+
+def _words_of(mark: pytest.Mark) -> dict[str, Any]:
+    """Return the keywords of a marker, the cassette among them."""
+    if len(mark.args) > 1:
+        raise TypeError(
+            "the marker takes one cassette; start a server for each with mcpmock_serve, or join "
+            "them with `mcpmock merge`"
+        )
+    if mark.args and "cassette" in mark.kwargs:
+        raise TypeError("the marker names its cassette twice, with cassette= and without")
+    words = {**dict(zip(("cassette",), mark.args, strict=False)), **mark.kwargs}
+    check_keywords(words, MarkerOptions, "the marker")
+    return words
+
+
+def _places(item: pytest.Item) -> Iterator[tuple[str, list[pytest.Mark]]]:
+    """Yield the places with markers, the nearest first, in words; with the markers of each, of
+    which pytest has the one that is written last first.
+    """
+    of_parameter = list(getattr(getattr(item, "callspec", None), "marks", ()))
+    for node in reversed(item.listchain()):
+        marks = [mark for mark in node.own_markers if mark.name == NAME]
+        if node is item:
+            chosen = [mark for mark in marks if any(mark is one for one in of_parameter)]
+            marks = [mark for mark in marks if not any(mark is one for one in of_parameter)]
+            yield "this parameter", chosen
+            yield "this test", marks
+        elif isinstance(node, pytest.Class):
+            # pytest adds up the markers of a class and of its bases.
+            for cls in node.obj.__mro__:
+                own = cls.__dict__.get("pytestmark", [])
+                written = own if isinstance(own, list) else [own]
+                of_class = [getattr(one, "mark", one) for one in written]
+                here = [mark for mark in marks if any(mark is one for one in of_class)]
+                yield f"the class {cls.__name__}", here
+                marks = [mark for mark in marks if not any(mark is one for one in here)]
+            yield f"the class {node.name}", marks
+        else:
+            yield f"{node.name}", marks
