@@ -16,6 +16,7 @@ import click
 import pytest
 
 import mcpmock.options
+from mcpmock.api.server import replay_options
 from mcpmock.cli.commands import COMMANDS, cli
 from mcpmock.options.option import Option, options_of
 from mcpmock.options.replay import ReplayOptions
@@ -59,9 +60,9 @@ def test_python_takes_what_replay_takes(one: Option) -> None:
         given: dict[str, Any] = {one.name: word}
         if word in one.command_only:
             with pytest.raises(mcpmock.McpMockError, match=f"{one.name} '{word}': choose"):
-                mcpmock.api.server.replay_options(**given)
+                replay_options(**given)
         else:
-            mcpmock.api.server.replay_options(**given)
+            replay_options(**given)
 
 
 def test_the_marker_says_its_words() -> None:
