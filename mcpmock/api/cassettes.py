@@ -53,14 +53,15 @@ def diff(
     *,
     ignore: Iterable[str] = (),
     like: Iterable[str] = (),
+    unordered: Iterable[str] = (),
     no_rules: bool = False,
 ) -> Diff:
     """Return the differences between an old and a new recording, as `mcpmock diff` reports them.
 
-    `ignore` and `like` are lists of rules as in `mcpmock diff --ignore`: `tools/call now $.result`.
-    With `no_rules` those of the cassettes and of the project file do not count. `worst` of
-    the result is a verdict, or None if nothing differs; `differences` begins with the worst. Raises
-    CassetteError.
+    `ignore`, `like` and `unordered` are lists of rules as in `mcpmock diff --ignore`:
+    `tools/call now $.result`. With `no_rules` those of the cassettes and of the project file do not
+    count. `worst` of the result is a verdict, or None if nothing differs; `differences` begins with
+    the worst. Raises CassetteError.
 
     >>> found = mcpmock.diff("weather.jsonl", "snow.jsonl")
     >>> found.worst.word, [(one.call, one.path, one.new) for one in found.differences]
@@ -71,11 +72,11 @@ def diff(
     from mcpmock.semantic_diff.compare import compare
     from mcpmock.semantic_diff.ignore_rules import IgnoreRules
 
-    for name, rules in (("ignore", ignore), ("like", like)):
+    for name, rules in (("ignore", ignore), ("like", like), ("unordered", unordered)):
         if isinstance(rules, str):
             raise TypeError(f"{name}={rules!r}: give a list of rules")
     before, after = load_source(old), load_source(new)
-    given = IgnoreRules.parse(ignore=ignore, like=like)
+    given = IgnoreRules.parse(ignore=ignore, like=like, unordered=unordered)
     beside = rules_beside(before, after, no_rules=no_rules)
     return compare(before, after, given.with_rules(beside))
 

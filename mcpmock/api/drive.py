@@ -42,11 +42,17 @@ class Driven:
     faults: FaultControl
     """The injected faults: how often each `fired`, and the `receipts`."""
 
-    def diff(self, *, ignore: Iterable[str] = (), like: Iterable[str] = ()) -> Diff:
+    def diff(
+        self,
+        *,
+        ignore: Iterable[str] = (),
+        like: Iterable[str] = (),
+        unordered: Iterable[str] = (),
+    ) -> Diff:
         """Return the differences between the cassette and the live recording: see
         `mcpmock.diff`.
         """
-        return diff(self.cassette, self.live, ignore=ignore, like=like)
+        return diff(self.cassette, self.live, ignore=ignore, like=like, unordered=unordered)
 
 
 async def drive_server(

@@ -20,7 +20,7 @@ from mcpmock.options.comparing import DiffOptions
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import many, printable, shell_command
 from mcpmock.semantic_diff.compare import Diff, Difference, Verdict
-from mcpmock.semantic_diff.severity import PLURALS, EventLocation
+from mcpmock.semantic_diff.severity import PLURALS, RULES, EventLocation
 
 from .output import BAD, GOOD, ODD, columns, encodable
 from .reports import JunitCase, JunitFailure, Report, print_report
@@ -56,6 +56,28 @@ def diff_report(
         suite=_SUITE,
         cases=_cases(comparison, fail_on),
     )
+
+
+def failure_report(name: str, sentence: str, fail_on: str) -> Report:
+    """Return the report where there is nothing to compare, because the server did not start; its
+    text is empty.
+    """
+    failed = Difference(
+        rule=RULES["server-failed"],
+        method="exit",
+        call=None,
+        path="$",
+        old=None,
+        new=sentence,
+        old_event=None,
+        new_event=None,
+        ignore="",
+    )
+    counts = {failed.verdict: 1}
+    comparison = Diff(
+        old=name, new="live", differences=(failed,), counts=counts, calls={}, ignored=0
+    )
+    return attrs.evolve(diff_report(comparison, fail_on), lines=())
 
 
 def _values(comparison: Diff) -> Iterator[dict[str, Any]]:
@@ -169,7 +191,8 @@ def _first_places(row: list[Difference]) -> str:
 
 
 def _ignore_option(found: Difference) -> str:
-    return shell_command(["--ignore", found.ignore])
+    option = "--unordered" if found.rule.name == "result-reordered" else "--ignore"
+    return shell_command([option, found.ignore])
 
 
 def _folded(lead: str, text: str, color: str | None = None) -> Iterator[str]:

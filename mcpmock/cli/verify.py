@@ -65,15 +65,25 @@ def verify(
 
     from mcpmock.semantic_diff.compare import compare
     from mcpmock.sessions.drive import DIFFERENT, drive_and_record
+    from mcpmock.sessions.server_start import failed_start
 
-    from .diff_output import diff_report
+    from .diff_output import diff_report, failure_report
     from .reports import print_report
 
     say_waiting(playing_text(file), console)
-    driven = run_trio(lambda: drive_and_record(recorded, back, say, values=values, faults=run))
+    told: list[str] = []
+    driven = run_trio(
+        lambda: drive_and_record(recorded, back, say, values=values, faults=run, report=told.append)
+    )
     owing = report_faults(run, console)
     if driven.status not in (0, DIFFERENT):
         return driven.status
+    failure = failed_start(driven.live)
+    for line in told if failure is None else failure.lines:
+        say(line)
+    if failure is not None:
+        report = failure_report(recorded.name, failure.sentence, comparing.fail_on)
+        return print_report(report, console, comparing.format) or owing
     comparison = compare(recorded, driven.live, rules)
     report = diff_report(comparison, comparing.fail_on, verbose=console.verbose)
     status = print_report(report, console, comparing.format, paged=True) or owing

@@ -88,7 +88,7 @@ class MatchSubject:
         """Return the parameters that this level compares."""
         if not level:
             return self.params
-        drop = _is_own if level >= META_LEVEL else _IDENTITY.__contains__
+        drop = is_own_meta if level >= META_LEVEL else _IDENTITY.__contains__
         if self.method == "batch" and isinstance(self.params, list):
             return [[method, _without_meta(params, drop)] for method, params in self.params]
         return _without_meta(self.params, drop)
@@ -101,7 +101,7 @@ class MatchSubject:
     @property
     def own_meta(self) -> dict[Place, Any]:
         """What it says in `_meta` in words of its client, which the last level does not compare."""
-        return self._members(lambda name: _is_own(name) and name not in _IDENTITY)
+        return self._members(lambda name: is_own_meta(name) and name not in _IDENTITY)
 
     def _members(self, chosen: Callable[[str], bool]) -> dict[Place, Any]:
         """Return these members of `_meta`; of a batch those of each item."""
@@ -235,7 +235,7 @@ def _remove_empty(params: dict[str, Any]) -> None:
             del params[name]
 
 
-def _is_own(name: str) -> bool:
+def is_own_meta(name: str) -> bool:
     """Return whether a member of `_meta` is the client's own, or names the client."""
     return name in _IDENTITY or not name.startswith(_OF_PROTOCOL)
 

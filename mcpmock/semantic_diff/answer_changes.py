@@ -25,10 +25,14 @@ _RULES = {
     EditKind.TEXT: "result-text-changed",
     EditKind.VALUE: "result-value-changed",
     EditKind.TYPE: "output-type-changed",
-    EditKind.REORDERED: "list-reordered",
+    EditKind.REORDERED: "result-reordered",
     EditKind.ITEM_REMOVED: "result-item-removed",
     EditKind.ITEM_ADDED: "result-item-added",
 }
+
+
+_SETS = {"audience"}
+"""Lists of the protocol in results whose order says nothing."""
 
 
 def answer_changes(method: str, old: Document, new: Document, measure: Measure) -> Iterator[Change]:
@@ -88,6 +92,8 @@ def _result_changes(method: str, old: Any, new: Any, measure: Measure) -> Iterat
 def _judged(edit: Edit) -> Change:
     if edit.path[-1] == "resultType" and edit.kind is EditKind.TEXT:
         return Change("output-type-changed", edit.path, edit.old, edit.new)
+    if edit.kind is EditKind.REORDERED and edit.path[-1] in _SETS:
+        return Change("list-reordered", edit.path, edit.old, edit.new)
     return Change(_RULES[edit.kind], edit.path, edit.old, edit.new)
 
 

@@ -15,11 +15,14 @@ import attrs
 
 from mcpmock.protocol.methods import LISTS
 
+from .normalize import key_of
 from .schema_changes import INPUT, OUTPUT, schema_changes
 from .severity import ABSENT, Change, Item, ValuePath
 from .value_changes import Measure, edits
 
 _TEXTS = {"description", "title", "instructions"}
+MemberName = tuple[str, int]
+"""The name of a member, and how many of that name stand before it."""
 Member = Callable[[Any, Any, ValuePath, Measure], Iterator[Change]]
 """Compares what two members have under one name; each may be ABSENT."""
 
@@ -33,13 +36,16 @@ class Catalog:
     name: str
     removed: str
     added: str
+    renamed: str = ""
 
 
 CATALOGS = {
-    "tools/list": Catalog("name", "tool-removed", "tool-added"),
-    "prompts/list": Catalog("name", "prompt-removed", "prompt-added"),
-    "resources/list": Catalog("uri", "resource-removed", "resource-added"),
-    "resources/templates/list": Catalog("uriTemplate", "resource-removed", "resource-added"),
+    "tools/list": Catalog("name", "tool-removed", "tool-added", "tool-renamed"),
+    "prompts/list": Catalog("name", "prompt-removed", "prompt-added", "prompt-renamed"),
+    "resources/list": Catalog("uri", "resource-removed", "resource-added", "resource-renamed"),
+    "resources/templates/list": Catalog(
+        "uriTemplate", "resource-removed", "resource-added", "resource-renamed"
+    ),
 }
 """By method."""
 _ARGUMENTS = Catalog("name", "argument-removed", "argument-added")
@@ -116,14 +122,19 @@ def _members(
 ) -> Iterator[Change]:
     """Yield a list whose members have names."""
     before, after = _by_name(old, catalog.name), _by_name(new, catalog.name)
+    renamed = _renamed(before, after, old, new, catalog)
     for name, i in before.items():
-        if name in after:
+        if name in renamed:
+            j = after[renamed[name]]
+            inside = (*path, _item(name, i, j, catalog), catalog.name)
+            yield Change(catalog.renamed, inside, name[0], renamed[name][0])
+        elif name in after:
             j = after[name]
             yield from compared(old[i], new[j], (*path, _item(name, i, j, catalog)), measure)
         else:
             yield Change(catalog.removed, (*path, _item(name, i, None, catalog)), old[i])
     for name, j in after.items():
-        if name not in before:
+        if name not in before and name not in renamed.values():
             rule = catalog.added
             if catalog is _ARGUMENTS and new[j].get("required") is True:
                 rule = "argument-required"
@@ -135,7 +146,30 @@ def _members(
         yield Change("list-reordered", path, *names)
 
 
-def _by_name(members: list[Any], name: str) -> dict[tuple[str, int], int]:
+def _renamed(
+    before: dict[MemberName, int],
+    after: dict[MemberName, int],
+    old: list[Any],
+    new: list[Any],
+    catalog: Catalog,
+) -> dict[MemberName, MemberName]:
+    """Return the new names of members that are gone, where one new member says the same."""
+    rows: dict[bytes, tuple[list[MemberName], list[MemberName]]] = {}
+    for side, (mine, theirs, members) in enumerate(((before, after, old), (after, before, new))):
+        for name, place in mine.items():
+            said = members[place]
+            if catalog.renamed and name not in theirs and _is_described(said):
+                key = key_of({k: v for k, v in said.items() if k not in (catalog.name, "title")})
+                rows.setdefault(key, ([], []))[side].append(name)
+    return {gone[0]: come[0] for gone, come in rows.values() if len(gone) == len(come) == 1}
+
+
+def _is_described(member: Any) -> bool:
+    """Return whether a member has a description, by which it is known again."""
+    return isinstance(member, dict) and bool(member.get("description"))
+
+
+def _by_name(members: list[Any], name: str) -> dict[MemberName, int]:
     """Return the place of each by its name, and by how many of that name stood before it; what has
     no name is of the name "".
     """
@@ -149,7 +183,7 @@ def _by_name(members: list[Any], name: str) -> dict[tuple[str, int], int]:
     return found
 
 
-def _item(name: tuple[str, int], old: int | None, new: int | None, catalog: Catalog) -> Item:
+def _item(name: MemberName, old: int | None, new: int | None, catalog: Catalog) -> Item:
     return Item(old, new, (catalog.name, name[0]) if name[0] and not name[1] else None)
 
 

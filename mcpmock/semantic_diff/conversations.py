@@ -60,7 +60,7 @@ class RecordedConversation:
     @cached_property
     def keys(self) -> tuple[tuple[str, bytes], ...]:
         """The methods and parameters of the calls, in order."""
-        return tuple((call.method, call.key) for call in self.calls)
+        return tuple((call.method, call.bare_key) for call in self.calls)
 
 
 def read_conversations(
@@ -179,7 +179,11 @@ class _Reader:
             if self._signalled is not None and named.rank > self._signalled:
                 self._signalled = None  # the server goes on
             return
-        if one.method == CANCELLED and named is not None:
+        if one.method == CANCELLED:
+            # Cancellation: it "MUST only reference requests that ... are believed to still be
+            # in-progress", and some clients send one behind each answer. It changes nothing.
+            if named is None or named.answers:
+                return
             named.abandoned = True
         one_stream = event.x is None or self.conversation.transport == "sse"
         call = (

@@ -14,18 +14,29 @@ from typing import Any
 import attrs
 
 from mcpmock.matching.match_rule import Label
+from mcpmock.playback.request_key import is_own_meta
 from mcpmock.printable import excerpt
 from mcpmock.printable import excerpts as printable_excerpts
 from mcpmock.redaction.redactor import PLACEHOLDER
 
 from .ignore_rules import IgnoreRules, Leeway
 from .message import DiffMessage
-from .normalize import Namings, text_of
-from .severity import ABSENT, RULES, Change, Difference, EventLocation, Verdict, to_jsonpath
+from .normalize import Namings, text_of, with_meta
+from .severity import (
+    ABSENT,
+    RULES,
+    Change,
+    Difference,
+    EventLocation,
+    ValuePath,
+    Verdict,
+    to_jsonpath,
+)
 from .value_changes import Measure, edits
 
 MAX_DIFFERENCES = 10_000
 MAX_EXCERPT_CHARS = 160
+_OF_REQUESTS = {"request-changed", "question-changed", "said-changed"}
 
 
 @attrs.define
@@ -106,8 +117,8 @@ class Findings:
         if old.key == new.key and PLACEHOLDER not in old.key:
             return
         measure = self.measure(old, new, call, namings)
-        for edit in edits(old.document, new.document, (), measure):
-            change = Change(rule, edit.path, edit.old, edit.new)
+        for edit in edits(with_meta(old.document), with_meta(new.document), (), measure):
+            change = Change(_meta_rule(rule, edit.path), edit.path, edit.old, edit.new)
             self.add(change, measure, old=old.where, new=new.where)
 
     def only_in_old(
@@ -129,6 +140,17 @@ class Findings:
     def differences(self) -> tuple[Difference, ...]:
         """Return the worst first, and those equally bad as they were found."""
         return tuple(sorted(self._found.values(), key=lambda found: -found.verdict))
+
+
+def _meta_rule(rule: str, path: ValuePath) -> str:
+    """Return the rule for a change of a request: what the protocol does not define in its `_meta`
+    is the sender's own.
+    """
+    match path:
+        case ("params", "_meta", str(name), *_) if is_own_meta(name) and rule in _OF_REQUESTS:
+            return "meta-changed"
+        case _:
+            return rule
 
 
 def excerpts(old: Any, new: Any) -> tuple[str | None, str | None]:

@@ -15,7 +15,7 @@ from mcpmock.matching.match_rule import Label
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.methods import LISTS, NAMES
 
-from .normalize import ComparedContent, Document, content_of
+from .normalize import ComparedContent, Document, content_of, key_of, without_own_meta
 from .severity import EventLocation
 
 SingleMessage = m.Request | m.Notification | m.Response | m.Opaque
@@ -53,6 +53,12 @@ class DiffMessage:
     def key(self) -> bytes:
         """Equal for messages of one type and method with the same content."""
         return self._compared.key
+
+    @property
+    def bare_key(self) -> bytes:
+        """As `key`, without what is the client's own in the `_meta` of a request."""
+        bare = without_own_meta(self.document)
+        return self.key if bare is self.document else key_of(bare)
 
     @property
     def gist(self) -> object:

@@ -70,7 +70,8 @@ class MessageChanges:
         self._compare(pairs)
         if old.abandoned or new.abandoned:
             old_rest, new_rest = (
-                [*filter(_counts_if_abandoned, rest)] for rest in (old_rest, new_rest)
+                [placed for placed in rest if _counts_if_abandoned(placed, call)]
+                for rest, call in ((old_rest, old), (new_rest, new))
             )
         elif _out_of_order(pairs, old, new):
             measure = self.findings.measure(old, new, old.label, conversations.namings)
@@ -179,11 +180,13 @@ def _of_call(placed: PlacedMessage) -> Hashable:
     return (placed.conversations, placed.call, *_of_kind(placed))
 
 
-def _counts_if_abandoned(placed: PlacedMessage) -> bool:
+def _counts_if_abandoned(placed: PlacedMessage, call: DiffMessage) -> bool:
     """Return whether it is compared although the call was abandoned: which notifications the server
-    still sends is a matter of timing.
+    still sends is a matter of timing, and so is whether a cancel comes before the answer.
     """
     message = placed.message
+    if message.method == CANCELLED and call.answers:
+        return False
     return message.direction is m.C2S or not isinstance(message.message, m.Notification)
 
 

@@ -19,7 +19,7 @@ from typing import Any
 import attrs
 import msgspec
 
-from mcpmock.playback.request_key import canonical, significant
+from mcpmock.playback.request_key import canonical, is_own_meta, significant
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, SUBSCRIPTION_PATH
 from mcpmock.protocol.messages import Notification, Opaque, Request, Response
 from mcpmock.redaction.placeholders import (
@@ -216,6 +216,25 @@ def _placeholder_for(name: str, value: Any) -> Any:
 def _readable(value: Any) -> Any:
     """Return bytes that no decoder accepts, as text."""
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
+
+
+def with_meta(document: Document) -> Document:
+    """Return the document of a message with an empty `_meta` in the place of none."""
+    params = document.get("params")
+    if not isinstance(params, dict) or "_meta" in params:
+        return document
+    return {**document, "params": {**params, "_meta": {}}}
+
+
+def without_own_meta(document: Document) -> Document:
+    """Return the document of a request without what is the client's own in its `_meta`."""
+    params = document.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    if not isinstance(params, dict) or not isinstance(meta, dict):
+        return document
+    rest = {name: value for name, value in meta.items() if not is_own_meta(name)}
+    kept = {name: value for name, value in params.items() if name != "_meta"}
+    return {**document, "params": {**kept, "_meta": rest} if rest else kept}
 
 
 def text_of(value: Any) -> str:

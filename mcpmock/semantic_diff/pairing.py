@@ -126,10 +126,14 @@ def pair_calls(
     *,
     exactly: bool = False,
 ) -> Paired:
-    """Pair equal calls, then those that are equal under the rules; unless `exactly`, also the most
+    """Pair equal calls, then those that are equal but for what is the client's own in `_meta`, then
+    those that are equal under the rules; unless `exactly`, also the most
     similar ones of the same tool, prompt or resource.
     """
     pairs, old_rest, new_rest = by_key(old, new, _call_key, _answer_key)
+    if old_rest and new_rest:
+        nearly, old_rest, new_rest = by_key(old_rest, new_rest, _bare_call_key, _answer_key)
+        pairs += nearly
     if rules and old_rest and new_rest:
         loosened, old_rest, new_rest = _by_rules(old_rest, new_rest, rules)
         pairs += loosened
@@ -185,6 +189,10 @@ def _aligned(old: list[_T], new: list[_T], tie: Callable[[_T], Hashable]) -> Pai
 
 def _call_key(call: DiffMessage) -> Hashable:
     return call.method, call.key
+
+
+def _bare_call_key(call: DiffMessage) -> Hashable:
+    return call.method, call.bare_key
 
 
 def _answer_key(call: DiffMessage) -> Hashable:

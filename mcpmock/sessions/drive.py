@@ -54,6 +54,8 @@ class DriveFront(Front):
     timing: Timing = attrs.field(factory=Timing)
     values: Mapping[str, str] = attrs.field(factory=dict)
     """The values of placeholders."""
+    report: Say | None = None
+    """Gets what the server does not do; `say` of the setup without."""
 
     async def serve(self, run: Run, stops: AsyncIterator[int]) -> int:
         """Return the exit status: 1 where the server did not do what a client waited for."""
@@ -102,6 +104,7 @@ def drive_front(
     *,
     kind: TransportKind | None = None,
     values: Mapping[str, str] | None = None,
+    report: Say | None = None,
 ) -> DriveFront:
     """Return the clients of a cassette for a server with this transport. `values` are those of the
     placeholders that no answer of the server gives a value. Raises CassetteError for a cassette
@@ -110,7 +113,9 @@ def drive_front(
     scripts = client_scripts(cassette, kind)
     if not scripts:
         raise CassetteError(cassette.name, "it contains no client messages")
-    return DriveFront(scripts=scripts, timing=timing or Timing(), values=values or {})
+    return DriveFront(
+        scripts=scripts, timing=timing or Timing(), values=values or {}, report=report
+    )
 
 
 @attrs.frozen
@@ -133,16 +138,18 @@ async def drive_and_record(
     values: Mapping[str, str] | None = None,
     faults: FaultRun | None = None,
     stop: trio.Event | None = None,
+    report: Say | None = None,
 ) -> DriveOutcome:
     """Drive a server and gives what was recorded meanwhile, redacted as the cassette is: only so
-    can the two be compared. Raises as `run_sessions` does.
+    can the two be compared. `report` gets what the server does not do, `say` without. Raises as
+    `run_sessions` does.
     """
     redact = any(take.header.redaction != "off" for take in cassette.takes)
     own = [rules_of_header(take.header.redaction) for take in cassette.takes]
     with TemporaryDirectory(prefix="mcpmock-") as folder:
         output = Path(folder) / "live.jsonl"
         setup = Setup(
-            front=drive_front(cassette, timing, kind=server.kind, values=values),
+            front=drive_front(cassette, timing, kind=server.kind, values=values, report=report),
             back=server,
             faults=faults,
             recording=Recording(
@@ -220,7 +227,7 @@ class Drive:
                 break
             async with self.playing():
                 for script in played:
-                    driver = self.driver(script, report=self.run.setup.say)
+                    driver = self.driver(script, report=self.front.report or self.run.setup.say)
                     await self.converse(driver)
                     failed += driver.failed
         return failed

@@ -51,7 +51,7 @@ TEXT = "result-text-changed $.result.content[0].text"
         ({"error": "a"}, {"error": "b"}, ["error-data-changed $.error"]),
         (text("a", "b"), text("a"), ["result-item-removed $.result.content[1]"]),
         (text("a"), text("a", "b"), ["result-item-added $.result.content[1]"]),
-        (text("a", "b"), text("b", "a"), ["list-reordered $.result.content"]),
+        (text("a", "b"), text("b", "a"), ["result-reordered $.result.content"]),
         (result(a=1), result(), ["output-field-removed $.result.a"]),
         (result(), result(a=1), ["output-field-added $.result.a"]),
         (result(a=1), result(a="1"), ["output-type-changed $.result.a"]),
@@ -116,3 +116,35 @@ def test_catalogs_and_handshakes_have_rules_of_their_own() -> None:
 def test_what_is_said_twice_is_told_once(old: Any, new: Any, expected: list[str]) -> None:
     """SDKs repeat the structure as text."""
     assert expected == told("tools/call", old, new)
+
+
+@pytest.mark.parametrize(
+    ("method", "old", "new", "expected"),
+    [
+        ("tools/call", result(structuredContent={"at": [59.9, 10.7]}),
+         result(structuredContent={"at": [10.7, 59.9]}),
+         ["result-reordered $.result.structuredContent.at"]),
+        ("tools/call", result(structuredContent={"hits": [{"id": 1}, {"id": 2}]}),
+         result(structuredContent={"hits": [{"id": 2}, {"id": 1}]}),
+         ["result-reordered $.result.structuredContent.hits"]),
+        ("tools/call", text('{"a": [1, 2]}', structuredContent={"a": [1, 2]}),
+         text('{"a": [2, 1]}', structuredContent={"a": [2, 1]}),
+         ["result-reordered $.result.structuredContent.a"]),
+        ("resources/read", result(contents=[1, 2]), result(contents=[2, 1]),
+         ["result-reordered $.result.contents"]),
+        ("prompts/get", result(messages=[1, 2]), result(messages=[2, 1]),
+         ["result-reordered $.result.messages"]),
+        ("completion/complete", result(completion={"values": ["a", "b"]}),
+         result(completion={"values": ["b", "a"]}),
+         ["result-reordered $.result.completion.values"]),
+        ("x/own", result([1, 2]), result([2, 1]), ["result-reordered $.result"]),
+        ("tools/call", result(content=[{"annotations": {"audience": ["user", "assistant"]}}]),
+         result(content=[{"annotations": {"audience": ["assistant", "user"]}}]),
+         ["list-reordered $.result.content[0].annotations.audience"]),
+        ("tools/list", result(tools=[{"name": "a"}, {"name": "b"}]),
+         result(tools=[{"name": "b"}, {"name": "a"}]), ["list-reordered $.result.tools"]),
+    ],
+)  # fmt: skip
+def test_order(method: str, old: Any, new: Any, expected: list[str]) -> None:
+    """It counts in results, and not where the protocol lists what has names."""
+    assert expected == told(method, old, new)

@@ -142,3 +142,42 @@ def test_odd_members() -> None:
 def test_handshakes(old: Any, new: Any, expected: list[str]) -> None:
     """Capabilities, revisions, server info and instructions are compared."""
     assert expected == shown([*handshake_changes(old, new, (), measure())])
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        (tools("a", description="adds"), tools("b", description="adds"),
+         ["tool-renamed $.tools[?@.name=='a'].name"]),
+        (tools("a", "x", description="adds"), tools("b", "x", description="adds"),
+         ["tool-renamed $.tools[?@.name=='a'].name"]),
+        (tools("a", description="adds", title="A"), tools("b", description="adds", title="B"),
+         ["tool-renamed $.tools[?@.name=='a'].name"]),
+        (tools("a", description="adds"), tools("b", description="sums"),
+         ["tool-removed $.tools[?@.name=='a']", "tool-added $.tools[?@.name=='b']"]),
+        (tools("a"), tools("b"),
+         ["tool-removed $.tools[?@.name=='a']", "tool-added $.tools[?@.name=='b']"]),
+        (tools("a", "b", description="adds"), tools("c", description="adds"),
+         ["tool-removed $.tools[?@.name=='a']", "tool-removed $.tools[?@.name=='b']",
+          "tool-added $.tools[?@.name=='c']"]),
+        ([{**tools("a", description="adds")[0], "outputSchema": {}}],
+         tools("b", description="adds"),
+         ["tool-removed $.tools[?@.name=='a']", "tool-added $.tools[?@.name=='b']"]),
+    ],
+)  # fmt: skip
+def test_renamed(old: list[Any], new: list[Any], expected: list[str]) -> None:
+    """One that has the same description and schemas under another name is one change."""
+    assert expected == listed("tools/list", old, new)
+
+
+def test_prompts_and_resources_are_renamed_too() -> None:
+    """By their description, whatever they are named by."""
+    prompts: list[list[Any]] = [[{"name": name, "description": "greets"}] for name in "ab"]
+    resources: list[list[Any]] = [[{"uri": uri, "name": "r", "description": "log"}] for uri in "ab"]
+
+    assert ["prompt-renamed $.prompts[?@.name=='a'].name"] == listed(
+        "prompts/list", prompts[0], prompts[1], "prompts"
+    )
+    assert ["resource-renamed $.resources[?@.uri=='a'].uri"] == listed(
+        "resources/list", resources[0], resources[1], "resources"
+    )

@@ -134,3 +134,65 @@ def test_messages_can_be_ignored() -> None:
     assert [rule] == told(old, new, "notifications/message $.params.level")
     assert [] == told(old, new, "tools/call a $")
     assert [] == told(old, new, "notifications/* $")
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ((ASK, ANSWER, c(cancelled(1))), (ASK, ANSWER)),
+        ((ASK, ANSWER), (ASK, ANSWER, c(cancelled(1)))),
+        ((ASK, ANSWER, c(cancelled(1))), (ASK, c(cancelled(1)), ANSWER)),
+        ((ASK, c(cancelled(1)), ANSWER), (ASK, ANSWER)),
+        ((ASK, ANSWER, c(cancelled(1)), *LATER), (ASK, ANSWER, *LATER, c(cancelled(1)))),
+        ((ASK, ANSWER, c(cancelled(99))), (ASK, ANSWER)),
+        ((ASK, ANSWER, c(cancelled(1)), c(cancelled(1))), (ASK, ANSWER)),
+        ((ASK, s(QUESTION), c(ROOTS), s(cancelled("q")), ANSWER),
+         (ASK, s(QUESTION), c(ROOTS), ANSWER)),
+    ],
+)  # fmt: skip
+def test_a_cancel_that_comes_too_late(old: tuple[Line, ...], new: tuple[Line, ...]) -> None:
+    """A cancel behind the answer of its call changes nothing, and neither does one of no call."""
+    assert [] == told(old, new)
+
+
+def test_a_cancel_that_comes_in_time() -> None:
+    """A call that was given up is something else than one that was answered."""
+    found = told((ASK, c(cancelled(1))), (ASK, ANSWER))
+
+    assert ["said-missing notifications/cancelled $"] == found
+
+
+def ask(id_: int, **meta: object) -> Line:
+    params = {"name": "a", "arguments": {}, **({"_meta": meta} if meta else {})}
+    return c(request(id_, "tools/call", params))
+
+
+OWN = "meta-changed tools/call $.params._meta"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ({"x/id": 1}, {"x/id": 2}, [f"{OWN}['x/id']"]),
+        ({"x/id": 1}, {}, [f"{OWN}['x/id']"]),
+        ({}, {"x/id": 1, "y": {"z": 1}}, [f"{OWN}['x/id']", f"{OWN}.y"]),
+        ({"y": {"z": 1}}, {"y": {"z": 2}}, [f"{OWN}.y.z"]),
+        ({"progressToken": 1}, {"progressToken": 2}, []),
+        ({"io.modelcontextprotocol/related-task": {"taskId": "a"}}, {},
+         ["request-changed tools/call $.params._meta['io.modelcontextprotocol/related-task']"]),
+    ],
+)  # fmt: skip
+def test_meta_of_requests(
+    old: dict[str, object], new: dict[str, object], expected: list[str]
+) -> None:
+    """What the protocol does not define there is compatible at most."""
+    assert expected == told((ask(1, **old), ANSWER), (ask(1, **new), ANSWER))
+
+
+def test_calls_that_differ_in_meta_alone_are_paired() -> None:
+    """Also many of one tool, whose answers come in another order."""
+    ids = range(60)
+    old = [line for i in ids for line in (ask(i, run=f"a{i}"), s(response(i, {"n": 1})))]
+    new = [line for i in ids for line in (ask(i, run=f"b{i}"), s(response(i, {"n": 1})))]
+
+    assert {"meta-changed"} == {line.split()[0] for line in told(tuple(old), tuple(new))}

@@ -1,0 +1,88 @@
+"""A server that does not get as far as its first call."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.cassette.model import Cassette
+from mcpmock.protocol.messages import Frame
+from mcpmock.sessions.server_start import FailedStart, failed_start
+from tests.support import (
+    INITIALIZE,
+    WELCOME,
+    answers,
+    call,
+    cassette,
+    ends,
+    error,
+    in_session,
+    over_http,
+    post,
+    replies,
+    response,
+    s,
+    says,
+)
+
+CALL = ("c2s", call(1, "a"))
+BEFORE = "before it answered initialize"
+
+
+@pytest.mark.parametrize(
+    ("events", "sentence"),
+    [
+        ([("end", {"exit": 2})], f"the server ended with status 2 {BEFORE}"),
+        ([("end", {"exit": 0})], f"the server ended with status 0 {BEFORE}"),
+        ([("end", {"signal": 9})], f"the server was ended by signal 9 (SIGKILL) {BEFORE}"),
+        ([("end", {"signal": 250})], f"the server was ended by signal 250 (unknown) {BEFORE}"),
+        ([("s2c", WELCOME), ("c2s", call(1, "a")), ("end", {"exit": 3})],
+         "the server ended with status 3 before it answered tools/call"),
+        ([("s2c", WELCOME), CALL, ("s2c", response(1)), ("end", {"exit": 3})], None),
+        ([("s2c", WELCOME), CALL, ("s2c", error(1)), ("end", {"exit": 3})], None),
+        ([("s2c", WELCOME)], None),
+        ([], None),
+    ],
+)  # fmt: skip
+def test_processes(events: list[tuple[str, object]], sentence: str | None) -> None:
+    """The end, and what was not answered before it."""
+    found = failed_start(cassette(("c2s", INITIALIZE), *events))
+
+    assert sentence == (found and found.sentence)
+
+
+def test_what_it_printed() -> None:
+    """Usage on standard output is shown, without control characters."""
+    live = cassette(("c2s", INITIALIZE), s(b"usage: \x1b[1mx"), s(b"  -h"), ("end", {"exit": 0}))
+
+    assert failed_start(live) == FailedStart(
+        f"the server ended with status 0 {BEFORE}", ("usage: \x1b[1mx", "  -h")
+    )
+    found = failed_start(live)
+    assert found is not None
+    assert ["it printed: usage: \\u001b[1mx", "it printed:   -h"] == found.lines[1:]
+
+
+def http(*response_frames: Frame | list[Frame]) -> Cassette:
+    return over_http(in_session(1, post(1, INITIALIZE), *response_frames))
+
+
+@pytest.mark.parametrize(
+    ("live", "sentence"),
+    [
+        (http(replies(1, 404), ends(1)), "HTTP 404"),
+        (http(replies(1, 302, location="https://login.example/a?next=s"), ends(1)),
+         "HTTP 302 to https://login.example/a"),
+        (http(replies(1, 200, "text/html; charset=utf-8"), ends(1)),
+         "text/html, not with a message"),
+        (http(replies(1, 202), ends(1)), "no content, not with a message"),
+        (http(answers(1, WELCOME)), None),
+        (http(replies(1, 200, "text/event-stream"), says(1, WELCOME), ends(1)), None),
+    ],
+)  # fmt: skip
+def test_urls(live: Cassette, sentence: str | None) -> None:
+    """A response without a message is named by its status or its content."""
+    found = failed_start(live)
+
+    assert (sentence and f"the server answered initialize with {sentence}") == (
+        found and found.sentence
+    )
