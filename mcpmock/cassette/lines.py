@@ -71,7 +71,8 @@ def take_apart(data: bytes, cassette: Cassette | None = None) -> tuple[list[Shee
     cassette = read("", data) if cassette is None else cassette
     headers = {take.line for take in cassette.takes}
     sorter = _LineSorter(headers, {damage.line: damage for damage in cassette.damage})
-    lines = data.split(b"\n")[:-1]  # a last line without a line break is torn
+    # A last line without a line break is torn.
+    lines = data.replace(b"\r\n", b"\n").split(b"\n")[:-1]
     for number, raw in enumerate(lines, 1):
         sorter.add(SourceLine(number, raw))
     sorter.end_take(None)

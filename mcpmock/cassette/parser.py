@@ -93,6 +93,7 @@ class CassetteReader:
     _digest: hashlib._Hash = attrs.field(factory=hashlib.sha256)
     _take: Take | None = None
     _refused: bool = False
+    _changed_line_ends: bool = False
     _suspect: Damage | None = None
     """A line that is damage, unless a header follows: then it was the torn tail of the take before.
     """
@@ -120,6 +121,7 @@ class CassetteReader:
 
     def line(self, number: int, line: bytes) -> None:
         """Read a line that ended in a line break."""
+        line = self._as_written(line)
         if line.startswith(HEADER_START) and unreadable(line):
             self._refuse(number, unreadable(line) or "")
         elif (header := header_of(line)) is not None:
@@ -138,7 +140,19 @@ class CassetteReader:
 
     def pass_over(self, line: bytes) -> None:
         """Count a line in the digest of its take, unread."""
-        self._digest.update(line + b"\n")
+        self._digest.update(self._as_written(line) + b"\n")
+
+    def _as_written(self, line: bytes) -> bytes:
+        """Return the line as the recorder wrote it: git may have checked it out with CR LF. In JSON
+        a CR is white space.
+        """
+        if not line.endswith(b"\r"):
+            return line
+        if not self._changed_line_ends:
+            self._changed_line_ends = True
+            text = "line ends were changed (CR LF): `mcpmock fmt` mends them; git leaves them with "
+            self._notice(0, text + "`*.jsonl -text` in .gitattributes")
+        return line[:-1]
 
     def tail(self, number: int, line: bytes) -> None:
         """Drop a last line without its line break: it was never written to the end."""

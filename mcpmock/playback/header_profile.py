@@ -19,6 +19,7 @@ from mcpmock.protocol.transport_facts import (
     NAME_HEADER,
     PROTOCOL_VERSION_HEADER,
     SESSION_HEADER,
+    plain_path,
 )
 from mcpmock.redaction.encodings import unwrapped
 
@@ -59,7 +60,7 @@ def _fingerprint(
     # RFC 9112, 3.2: a client sends Host with every request. `drive` records requests before the
     # channel adds it.
     found = {"method": head.method, "host": "own", "origin": "absent"}
-    found["path" if with_path else "endpoint"] = head.path.rstrip("/")
+    found["path" if with_path else "endpoint"] = plain_path(head.path)
     if head.path.endswith("/"):  # servers redirect from `/mcp` to `/mcp/`
         found[SLASH] = "present"
     if session_parameter(head) is not None:

@@ -81,6 +81,15 @@ NO_SESSION = 1
 """The session number of all HTTP exchanges without a session, in the cassette (`s`) too."""
 
 
+def plain_path(path: str) -> str:
+    """Return a path without doubled slashes, and without one at its end: clients join a base URL
+    that ends in a slash and a path that begins with one.
+    """
+    while "//" in path:
+        path = path.replace("//", "/")
+    return path.rstrip("/")
+
+
 class HttpRequest(msgspec.Struct, frozen=True, gc=False):
     """The head of an HTTP request.
 

@@ -123,7 +123,7 @@ class OpenExchanges:
         exchange.event, exchange.repeated, exchange.owner = None, False, exchange.number
 
     def _take_event(self, exchange: CheckedExchange, event: m.SseMeta) -> None:
-        exchange.event = event
+        exchange.event, exchange.repeated, exchange.owner = event, False, exchange.number
         if not event.id or len(event.id) > MAX_REMEMBERED:
             return
         exchange.event_ids = True

@@ -26,10 +26,11 @@ from mcpmock.channels.http.addresses import is_loopback, listen
 from mcpmock.channels.http.server import SESSION_TIMEOUT_S, HttpListener, HttpServerChannel
 from mcpmock.errors import McpMockError
 from mcpmock.pipeline.stage import Stage
+from mcpmock.playback.miss import Miss
 from mcpmock.playback.plan.steps import bare
 from mcpmock.playback.player import Player
 from mcpmock.playback.session_selection import SessionSelection
-from mcpmock.protocol.transport_facts import NO_SESSION
+from mcpmock.protocol.transport_facts import NO_SESSION, HttpRequest, plain_path
 from mcpmock.redaction.placeholders import holds_placeholder, pattern_of
 from mcpmock.runner import LiveSession
 from mcpmock.transports.access_policy import AccessPolicy
@@ -50,7 +51,11 @@ if TYPE_CHECKING:
 DEFAULT_PATHS = {TransportKind.STREAMABLE_HTTP: "/mcp", TransportKind.SSE: "/sse"}
 MESSAGES_PATH = "/messages"
 MAX_REQUEST_BODY_BYTES = 4 << 20
-"""The longest request body that a fake server accepts, as in the SDKs."""
+"""The longest request body that a fake server accepts, as in the SDKs, unless the recording has a
+longer one.
+"""
+LONGER_BODY_BYTES = 1 << 16
+"""How much longer than the longest recorded one a body may be: other ids, other names."""
 MAX_SAID = 100
 """How many different lines about the traffic are said."""
 PROGRESS_PAUSE_S = {TransportKind.STREAMABLE_HTTP: 0.0, TransportKind.SSE: 0.002}
@@ -131,6 +136,7 @@ class HttpFront(Front):
             AccessPolicy(opened.port, self.hosts, self.origins, opened.token),
             opened.sockets,
             body_limit=serving.body_limit,
+            unread=serving.tell_unread,
             mirrors=serving.unchanged,
             session_timeout=self.session_timeout,
             stderr=log_queue(borrow(2, os.O_WRONLY)),
@@ -247,10 +253,26 @@ class _Serving:
             self.said.add(line)
             self.run.setup.say(line)
 
+    def tell_unread(self, head: HttpRequest, why: str) -> None:
+        """Report a request that was refused before a player could look at it: nothing recorded
+        answers it.
+        """
+        replay = self.run.setup.replay
+        if replay is not None:
+            replay.report(Miss(head.method, (), asked=f"{head.path}: {why}"))
+
     @property
     def body_limit(self) -> int | None:
         """A limit of our own only where we are the server."""
-        return None if self.selection is None else MAX_REQUEST_BODY_BYTES
+        if self.selection is None:
+            return None
+        asked = (
+            len(payload)
+            for take in self.selection.cassette.takes
+            for event in take.events
+            if event.d == "c2s" and (payload := event.payload) is not None
+        )
+        return max(MAX_REQUEST_BODY_BYTES, max(asked, default=0) + LONGER_BODY_BYTES)
 
     @property
     def posts(self) -> Collection[str]:
@@ -265,7 +287,7 @@ class _Serving:
     def same_path(self) -> Callable[[str], object] | None:
         """Return what says whether a client means our path, where that holds the place of a key."""
         path = self.target.partition("?")[0]
-        return pattern_of(path.rstrip("/")).fullmatch if holds_placeholder(path) else None
+        return pattern_of(plain_path(path)).fullmatch if holds_placeholder(path) else None
 
     @property
     def recorded_transport(self) -> str:

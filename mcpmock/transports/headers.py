@@ -43,6 +43,9 @@ _NO_URL = re.compile(r"[^\x21-\x7e]")
 
 _CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 _REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([\x21-\x7e]+) HTTP/1\.[01]")
+# RFC 9112, 3.2.2: "A server MUST accept the absolute-form in requests", and clients send it to what
+# they take for a proxy.
+_ABSOLUTE_FORM = re.compile(rb"http://[^/?]+", re.IGNORECASE)
 _NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
 _LENGTH = re.compile(r"[0-9]{1,18}")
 _ONLY_ONCE = {
@@ -280,9 +283,22 @@ def _lint_request_line(line: bytes) -> str | None:
     if found is None:
         return "the first line is not METHOD, target and HTTP/1.1 with single spaces"
     method, target = found.groups()
-    if b"#" in target or not (target.startswith(b"/") or (method, target) == (b"OPTIONS", b"*")):
+    is_path = target.startswith(b"/") or (method, target) == (b"OPTIONS", b"*")
+    if b"#" in target or not (is_path or _ABSOLUTE_FORM.match(target)):
         return "the request target is not a path"
     return None
+
+
+def origin_form(method: str, target: str) -> tuple[str, str | None]:
+    """Return the target of a request as a path, and the authority that it names in absolute form,
+    which counts in the place of the Host field (RFC 9112, 3.2.2).
+    """
+    if target.startswith("/") or target == "*":
+        return target, None
+    authority, path = _split_target(target.partition("://")[2])
+    if method == "OPTIONS" and target.count("/") == 2 and "?" not in target:
+        path = "*"  # RFC 9112, 3.2.4
+    return path, authority
 
 
 def _lint_fields(lines: list[bytes]) -> str | None:

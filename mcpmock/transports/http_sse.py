@@ -37,7 +37,7 @@ from mcpmock.protocol.messages import (
     parse,
     parse_items,
 )
-from mcpmock.protocol.transport_facts import Fact, Headers
+from mcpmock.protocol.transport_facts import Fact, Headers, plain_path
 
 from .exchange_stages import ExchangeClient, ExchangeServer
 from .headers import path_and_query
@@ -55,7 +55,7 @@ class SseServer(ExchangeServer):
 
     def __init__(self, path: str, message_path: str, mint: Callable[[], str]) -> None:
         super().__init__()
-        self._path, self._message_path = path.rstrip("/"), message_path
+        self._path, self._message_path = plain_path(path), message_path
         self._mint = mint
         self._session: str | None = None
         self._stream: int | None = None
@@ -64,7 +64,7 @@ class SseServer(ExchangeServer):
     def _serve_request(
         self, x: int, head: HttpRequest, body: bytes, *, too_long: bool = False
     ) -> None:
-        streams, messages = head.path.rstrip("/") == self._path, head.path == self._message_path
+        streams, messages = plain_path(head.path) == self._path, head.path == self._message_path
         if messages and head.method == "POST":
             self._accept_post(x, head, body, too_long=too_long)
         elif streams and head.method == "GET":

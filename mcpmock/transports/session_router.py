@@ -26,7 +26,7 @@ from mcpmock.protocol.messages import (
     parse,
     parse_items,
 )
-from mcpmock.protocol.transport_facts import NO_SESSION, SESSION_HEADER
+from mcpmock.protocol.transport_facts import NO_SESSION, SESSION_HEADER, plain_path
 
 from .headers import path_and_query
 from .locations import MAX_REDIRECTS, leads_here
@@ -111,7 +111,7 @@ class SessionRouter:
         if path is None or self._is_path(path) or not self._is_path(head.path):
             return
         if len(self._moved) < MAX_REDIRECTS:
-            self._moved.add(path.rstrip("/"))
+            self._moved.add(plain_path(path))
 
     def ends_session(self, head: HttpRequest, answer: Sequence[Frame]) -> bool:
         """Return whether this answer to a DELETE says that its session has ended."""
@@ -164,10 +164,10 @@ class SessionRouter:
     def _is_path(self, path: str) -> bool:
         if path == self.path:
             return True
-        path = path.rstrip("/")
+        path = plain_path(path)
         moved = path in self._moved
         return (
-            path == self.path.rstrip("/") or moved or bool(self.same_path and self.same_path(path))
+            path == plain_path(self.path) or moved or bool(self.same_path and self.same_path(path))
         )
 
 

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
+
+import pytest
 
 from mcpmock.cassette import HEADER_START
 from mcpmock.cassette.parser import read
@@ -159,3 +162,34 @@ def test_lines_in_any_disorder_stop_nobody() -> None:
         lines += [line[: dice.randrange(len(line))] for line in lines]
         for _ in range(100):
             inspect(b"".join(dice.choices(lines, k=12)))
+
+
+CRLF = "line ends were changed (CR LF): `mcpmock fmt` mends them; "
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        lambda data: data.replace(b"\n", b"\r\n"),
+        lambda data: data.replace(b"\n", b"\r\n", 1),
+        lambda data: data.replace(b"\n", b"\r\n", 3),
+        lambda data: b"\r\n".join(data.rsplit(b"\n", 1)),
+        lambda data: b"\r\n".join(data.rsplit(b"\n", 2)),
+        lambda data: data.replace(b"\n", b"\r\n") + sealed(),
+    ],
+    ids=["all", "the header", "some", "the footer", "the last two", "the first take"],
+)
+def test_line_ends_that_were_changed(changed: Callable[[bytes], bytes]) -> None:
+    """They are noticed once, and are no edit; the messages are what was recorded."""
+    data = changed(sealed(RICH) + sealed())
+    [found] = inspect(data).findings
+    assert (0, Level.NOTICE) == (found.line, found.level)
+    assert found.text.startswith(CRLF)
+    plain = inspect(data.replace(b"\r\n", b"\n"))
+    assert plain.cassette.takes == inspect(data).cassette.takes
+
+
+def test_line_ends_hide_no_edit() -> None:
+    """An edited take is found as ever."""
+    data = sealed(RICH).replace(b"banner", b"bAnner").replace(b"\n", b"\r\n")
+    assert [Level.NOTICE, Level.ERROR] == [found.level for found in inspect(data).findings]

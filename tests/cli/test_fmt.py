@@ -118,3 +118,17 @@ def test_fmt_json(run: Run, file: Path) -> None:
 
     counts = {"takes": 1, "events": 2, "joined": 0, "unlogged": 0, "sealed": 1, "torn": 0}
     assert {"type": "formatted", "file": str(file), "changed": True, **counts} == found
+
+
+@pytest.mark.parametrize("packed", [False, True])
+def test_line_ends_are_mended(run: Run, tmp_path: Path, packed: bool) -> None:
+    """A cassette with CR LF is whole for `check`; `fmt` writes LF."""
+    file = tmp_path / ("a.jsonl.gz" if packed else "a.jsonl")
+    data = sealed().replace(b"\n", b"\r\n")
+    file.write_bytes(gzip.compress(data) if packed else data)
+    status, out, err = run("check", file)
+    assert (0, True) == (status, "line ends were changed" in out + err)
+    assert 0 == run("fmt", file)[0]
+    formed = gzip.decompress(file.read_bytes()) if packed else file.read_bytes()
+    assert b"\r" not in formed
+    assert "line ends" not in "".join(run("check", file)[1:])

@@ -172,3 +172,17 @@ def test_the_events_of_other_streams_are_known() -> None:
     [told] = violations(*opening_http(), *two, *asked_again, again, transport=HTTP)
 
     assert ("replays-other-stream", "notice") == (told.rule.name, told.level.value)
+
+
+def test_an_event_without_an_id() -> None:
+    """Only what has an id can have one that was used; the end of a stream as other APIs write it is
+    no error either.
+    """
+    again = [says(3, UP, id="1"), *streaming(4, OTHER), says(4, b"", id="1")]
+    for rest in ([says(4, response(2))], [says(4, response(2)), says(4, b"[DONE]")]):
+        found = violations(
+            *opening_http("2025-11-25"), *streaming(3, CALL), *again, *rest, transport=HTTP
+        )
+        reused = [one for one in found if one.rule.name == "event-id-reused"]
+        assert ["the event id 1, used before"] == [one.text for one in reused]
+        assert all(one.known for one in found if one.rule.name == "json-rpc")

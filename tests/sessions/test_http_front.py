@@ -47,8 +47,10 @@ from tests.support import (
     says,
 )
 from tests.support import ends as ends_exchange
+from tests.support.http_caller import Answer
 from tests.support.http_upstream import Asked, Reply
 from tests.support.memory_listener import PORT
+from tests.support.raw_http import request_bytes
 
 __all__ = ["web"]
 
@@ -469,3 +471,63 @@ async def test_a_replay_of_a_page(web: Web) -> None:
     assert WELCOME == welcome.body
     assert [PAGE] == [v for k, v in welcome.headers if k.lower() == "access-control-allow-origin"]
     assert [] == web.said
+
+
+@pytest.mark.parametrize(
+    ("target", "host"),
+    [
+        (f"http://127.0.0.1:{PORT}/mcp", "evil.example"),
+        (f"HTTP://localhost:{PORT}/mcp", "127.0.0.1"),
+        ("//mcp", f"127.0.0.1:{PORT}"),
+        ("/mcp/", f"127.0.0.1:{PORT}"),
+        ("///mcp//", f"127.0.0.1:{PORT}"),
+        (f"http://127.0.0.1:{PORT}//mcp", f"127.0.0.1:{PORT}"),
+    ],
+)
+async def test_spellings_of_the_path(web: Web, tmp_path: Path, target: str, host: str) -> None:
+    """In absolute form, and with more slashes than one, it is the path of MCP: the messages are
+    recorded, and a replay answers them.
+    """
+    fields = [("Content-Type", "application/json"), ("Host", host)]
+
+    async def ask(body: bytes = PING) -> Answer:
+        caller = web.door.client("/mcp")
+        await caller.send(request_bytes("POST", target, fields, body))
+        return await caller.answer()
+
+    async with running(web, recorder(web, tmp_path / "a.jsonl")):
+        assert 200 == (await ask()).status
+    recorded = load(tmp_path / "a.jsonl")
+    messages = [event.payload for event in recorded.takes[0].events if event.payload]
+    assert [PING, response(1, {"given": None})] == messages
+    web.announced.clear()
+    async with running(web, player(web, recorded)):
+        assert response(1, {"given": None}) == (await ask()).body
+    web.announced.clear()
+    async with running(web, player(web, cassette(*OPENING))):
+        assert WELCOME in (await ask(INITIALIZE)).body
+
+
+@pytest.mark.parametrize("over", ["http", "stdio"])
+@pytest.mark.parametrize("size", [5 << 20, 1000])
+async def test_the_longest_request(web: Web, over: str, size: int) -> None:
+    """A replay takes what was recorded, however long; what is longer than 4 MiB and than that is
+    refused, and counts as a miss.
+    """
+    long = request(1, "tools/call", {"name": "a", "arguments": {"x": "x" * size}})
+    answer = response(1, {"content": []})
+    if over == "http":
+        recorded = over_http(in_session(1, post(1, long), answers(1, answer)))
+    else:
+        recorded = cassette(*OPENING, ("c2s", long), ("s2c", answer))
+    async with running(web, player(web, recorded)):
+        session = None
+        if over == "stdio":
+            session = (await web.posts(INITIALIZE)).header("mcp-session-id")
+        got = await web.posts(long, session)
+        assert (200, True) == (got.status, answer in got.body)
+        assert [] == web.said
+        refused = await web.posts(long + b" " * (6 << 20), session)
+    assert 413 == refused.status
+    [miss] = web.said
+    assert "a body has at most" in miss

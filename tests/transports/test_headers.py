@@ -16,6 +16,7 @@ from mcpmock.transports.headers import (
     for_upstream,
     is_loopback,
     lint,
+    origin_form,
     path_and_query,
     split_authority,
     split_origin,
@@ -358,7 +359,9 @@ def test_heads_that_are_read_in_one_way_only(raw: bytes) -> None:
         (head(b"Transfer-Encoding: xchunked"), "a Transfer-Encoding that is not chunked"),
         (head(b"Transfer-Encoding:"), "a Transfer-Encoding that is not chunked"),
         (head(*[b"x: y"] * (MAX_FIELDS + 1)), "more than 100 header fields"),
-        (head(first=b"GET http://a/ HTTP/1.1"), "the request target is not a path"),
+        (head(first=b"GET https://a/ HTTP/1.1"), "the request target is not a path"),
+        (head(first=b"GET http:///mcp HTTP/1.1"), "the request target is not a path"),
+        (head(first=b"GET http:/mcp HTTP/1.1"), "the request target is not a path"),
         (head(first=b"CONNECT a:443 HTTP/1.1"), "the request target is not a path"),
         (head(first=b"GET * HTTP/1.1"), "the request target is not a path"),
         (head(first=b"GET mcp HTTP/1.1"), "the request target is not a path"),
@@ -397,3 +400,25 @@ def test_a_hostile_head_costs_no_time(raw: bytes) -> None:
     begin = time.process_time()
     lint(raw)
     assert time.process_time() - begin < 0.5  # quadratic ones take many seconds
+
+
+@pytest.mark.parametrize(
+    ("target", "path", "authority"),
+    [
+        ("/mcp?a=http://x/", "/mcp?a=http://x/", None),
+        ("*", "*", None),
+        ("http://127.0.0.1:8080/mcp?x=1", "/mcp?x=1", "127.0.0.1:8080"),
+        ("HTTP://LocalHost:8080/mcp", "/mcp", "LocalHost:8080"),
+        ("http://[::1]:8080/mcp", "/mcp", "[::1]:8080"),
+        ("http://evil.example", "/", "evil.example"),
+        ("http://evil.example?x", "/?x", "evil.example"),
+        ("http://me:secret@localhost/mcp", "/mcp", "me:secret@localhost"),
+        ("http://localhost//mcp", "//mcp", "localhost"),
+    ],
+)
+def test_the_absolute_form(target: str, path: str, authority: str | None) -> None:
+    """Its authority counts as Host does; RFC 9112, 3.2.4: for OPTIONS no path is `*`."""
+    assert lint(f"GET {target} HTTP/1.1\r\nHost: x\r\n\r\n".encode()) is None or target == "*"
+    assert (path, authority) == origin_form("GET", target)
+    whole = authority is not None and path == "/"
+    assert ("*" if whole else path, authority) == origin_form("OPTIONS", target)

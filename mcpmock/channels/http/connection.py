@@ -139,6 +139,8 @@ class ListenerContext:
     access: AccessPolicy
     admit: Callable[[ServerExchange, bytes], HttpRefusal | None]
     tell: Callable[[BaseException], None]
+    unread: Callable[[HttpRequest, str], None]
+    """Called with a request whose body is refused unread, and why."""
     body_limit: int | None = None
     watch: IdleWatch | None = None
     """Where exchanges go to a server as they are, over connections that mirror the clients'."""
@@ -386,7 +388,7 @@ class Connection:
         if admitted is not request:
             asked = copy(asked)  # others may have the same head
             asked.request = admitted
-        self._stop(self.context.too_long(asked.length))
+        self._stop(self.context.too_long(asked.length), request)
         exchange = ServerExchange(next(self.context.numbers), asked, self)
         source = RequestBody(asked, self._input)
         body = BodyReader.of_request(exchange.number, request, mcp=mcp)
@@ -413,9 +415,9 @@ class Connection:
                 raise _Refused(refusal(400, "Bad Request", str(error))) from error
             if data:
                 size += len(data)
-                self._stop(self.context.too_long(size))
+                self._stop(self.context.too_long(size), exchange.request)
                 frames += body.feed(data)
-                self._stop(self.context.undecoded(frames))
+                self._stop(self.context.undecoded(frames), exchange.request)
             if source.done:
                 exchange.whole = True
                 self._hand_over(exchange, frames + body.end())
@@ -448,8 +450,10 @@ class Connection:
             self._exchange = exchange
         exchange.hear(frames)
 
-    def _stop(self, refusal: HttpRefusal | None) -> None:
+    def _stop(self, refusal: HttpRefusal | None, unread: HttpRequest | None = None) -> None:
         if refusal is not None:
+            if unread is not None:
+                self.context.unread(unread, refusal.text.strip().removeprefix("mcpmock: "))
             raise _Refused(refusal)
 
     async def _attend(self, exchange: ServerExchange) -> bool:

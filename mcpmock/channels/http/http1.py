@@ -24,7 +24,7 @@ from mcpmock.protocol.transport_facts import (
 )
 from mcpmock.transports.body import BodyWriter
 from mcpmock.transports.cors import with_cors
-from mcpmock.transports.headers import end_to_end, field_of, lint
+from mcpmock.transports.headers import end_to_end, field_of, lint, origin_form
 
 from .chunked import Chunks, chunk
 
@@ -86,7 +86,12 @@ class RequestHead:
         method, target, version = request_line.decode("latin-1").split(" ")
         fields = [field for line in lines if (field := field_of(line))]
         known = {name: value for _, name, value in fields}
-        self.request = HttpRequest(method, target, [(name, value) for name, _, value in fields])
+        headers = [(name, value) for name, _, value in fields]
+        target, authority = origin_form(method, target)
+        if authority is not None:
+            others = [field for field in headers if field[0].lower() != "host"]
+            headers = [("Host", authority), *others]
+        self.request = HttpRequest(method, target, headers)
         self.http_1_1 = version == "HTTP/1.1"
         self.chunked = "transfer-encoding" in known
         self.length = int(known.get("content-length", 0))

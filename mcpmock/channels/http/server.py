@@ -23,7 +23,7 @@ from mcpmock.channels.channel import DRAIN_TIMEOUT_S
 from mcpmock.channels.fd import DescriptorQueue
 from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.errors import McpMockError
-from mcpmock.protocol.messages import Frame, Stderr
+from mcpmock.protocol.messages import Frame, HttpRequest, Stderr
 from mcpmock.protocol.transport_facts import NO_SESSION, HttpResponse
 from mcpmock.transports.access_policy import AccessPolicy, HttpRefusal
 from mcpmock.transports.session_router import SessionRouter, TransportKind
@@ -171,13 +171,14 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         listeners: Sequence[trio.abc.Listener[trio.abc.Stream]],
         *,
         body_limit: int | None = None,
+        unread: Callable[[HttpRequest, str], None] = lambda _head, _why: None,
         mirrors: bool = False,
         session_timeout: float = SESSION_TIMEOUT_S,
         tell: Callable[[BaseException], None] = _tell,
         stderr: DescriptorQueue | None = None,
     ) -> None:
         watch = IdleWatch() if mirrors else None
-        self._desk = ListenerContext(router, access, self._admit, tell, body_limit, watch)
+        self._desk = ListenerContext(router, access, self._admit, tell, unread, body_limit, watch)
         self._listeners = listeners
         self._session_timeout = session_timeout
         self._stderr = stderr

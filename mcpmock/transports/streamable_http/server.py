@@ -32,7 +32,7 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.methods import REVISIONS
 from mcpmock.protocol.raw_json import locate, splice
 from mcpmock.protocol.revisions import PRIMING_REVISION, is_modern, speaks_modern
-from mcpmock.protocol.transport_facts import PROTOCOL_VERSION_HEADER, SESSION_HEADER
+from mcpmock.protocol.transport_facts import PROTOCOL_VERSION_HEADER, SESSION_HEADER, plain_path
 from mcpmock.transports.exchange_stages import ExchangeServer
 
 from .common import (
@@ -62,7 +62,7 @@ class StreamableHttpServer(ExchangeServer):
         self, path: str, mint: Callable[[], str], stateless: bool, *, sessions: bool = True
     ) -> None:
         super().__init__()
-        self._path, self._mint = path.rstrip("/"), mint
+        self._path, self._mint = plain_path(path), mint
         self._responses = OpenResponses(stateless, self._to_client)
         self._stateless, self._sessions = stateless, sessions
         self._handlers: dict[str, Handler] = {"POST": self._take_post}
@@ -73,7 +73,7 @@ class StreamableHttpServer(ExchangeServer):
         self, x: int, head: HttpRequest, body: bytes, *, too_long: bool = False
     ) -> None:
         refusal: RequestRefusal | None
-        if head.path.rstrip("/") != self._path:
+        if plain_path(head.path) != self._path:
             refusal = RequestRefusal(404, "Not Found", SERVER_ERROR, "Not Found")
         elif head.method not in self._handlers:
             # RFC 9110, 15.5.6: a 405 must have an Allow field.
