@@ -4,14 +4,14 @@ made by `mcpmock.faults.kind_help` from the classes of the kinds.
 
 from __future__ import annotations
 
-from difflib import get_close_matches
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import attrs
 import click
 
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.printable import shell_command
+from mcpmock.printable import printable, shell_command
 
 from .option_table import options
 from .output import TextFormatter, columns, emit, say
@@ -21,40 +21,67 @@ if TYPE_CHECKING:
 
 MAX_TEXT_WIDTH = 100
 """Columns of text: longer lines are hard to read."""
-SUGGESTED_KINDS = 3
+_MIN_SEARCHED_CHARS = 3
 
 
 @click.command("faults", short_help="List the kinds of faults, or explain one.")
-@click.argument("kind", required=False)
+@click.argument("words", metavar="[KIND | WORD...]", nargs=-1)
 @options()
-def faults(kind: str | None, console: ConsoleOptions) -> int:
-    """List the kinds of faults, or explain one KIND: what it does, its knobs, an example."""
+def faults(words: tuple[str, ...], console: ConsoleOptions) -> int:
+    """List the kinds of faults, or explain one KIND: what it does, its knobs, an example.
+
+    With another WORD, list the kinds for what is feared: timeout, slow, crash, rate limit...
+    """
     from mcpmock.faults.kind_help import help_of
     from mcpmock.faults.registry import KINDS, THEMES
 
-    if kind is not None and kind not in KINDS:
-        near = get_close_matches(kind, KINDS, n=SUGGESTED_KINDS, cutoff=0.5)
-        hint = f"did you mean {' or '.join(near)}?" if near else "`mcpmock faults` lists them"
-        say(f"no fault kind {kind}; {hint}")
-        return 2
-    shown = [kind] if kind is not None else [one for kinds in THEMES.values() for one in kinds]
-    found = [help_of(one) for one in shown]
-    if console.json:
-        for one in found:
-            emit(_as_json(one))
-    elif kind is not None:
-        _print_kind(found[0])
+    asked = " ".join(words)
+    if asked in KINDS:
+        groups = {"": [help_of(asked)]}
+    elif asked:
+        groups = _feared(asked)
     else:
-        _print_list(found)
+        groups = {theme: [help_of(one) for one in kinds] for theme, kinds in THEMES.items()}
+    if not groups:
+        from mcpmock.faults.fears import suggest_kinds
+
+        near = suggest_kinds(asked)
+        hint = f"did you mean {' or '.join(near)}?" if near else "`mcpmock faults` lists them"
+        say(f"no fault kind {asked}; {hint}")
+        return 2
+    if console.json:
+        for found in groups.values():
+            for one in found:
+                emit(_as_json(one))
+    elif asked in KINDS:
+        _print_kind(groups[""][0])
+    else:
+        _print_list(groups)
     return 0
 
 
-def _print_list(found: list[KindHelp]) -> None:
+def _feared(asked: str) -> dict[str, list[KindHelp]]:
+    """Return the kinds for what these words speak of: by what is feared, or else by the kinds that
+    speak of it themselves.
+    """
+    from mcpmock.faults.fears import fears_of
+    from mcpmock.faults.kind_help import help_of
+    from mcpmock.faults.registry import KINDS
+
+    feared = {one.text: [help_of(kind) for kind in one.kinds] for one in fears_of(asked)}
+    if feared or len(asked) < _MIN_SEARCHED_CHARS:
+        return feared
+    word = asked.lower()
+    named = [one for one in map(help_of, KINDS) if word in f"{one.kind} {one.text}".lower()]
+    return {f"kinds that speak of {printable(asked)}": named} if named else {}
+
+
+def _print_list(groups: Mapping[str, list[KindHelp]]) -> None:
     formatter = _formatter()
     formatter.write_text("`mcpmock faults KIND` explains a kind.")
-    for theme in dict.fromkeys(one.theme for one in found):
-        with formatter.section(theme):
-            formatter.write_dl([(one.kind, one.summary) for one in found if one.theme == theme])
+    for title, found in groups.items():
+        with formatter.section(title):
+            formatter.write_dl([(one.kind, one.summary) for one in found])
     click.echo(formatter.getvalue(), nl=False)
 
 

@@ -10,23 +10,35 @@ from __future__ import annotations
 import re
 import shutil
 import sys
+from collections.abc import Iterator
 from difflib import get_close_matches
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
 import click
+from attrs import frozen
 
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.viewing import ManualOptions
 from mcpmock.printable import mcpmock_command
 
 from .option_table import options
-from .output import TextFormatter, columns, emit, say
+from .output import TextFormatter, columns, emit, say, shorten
 
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
 _LINK = re.compile(r"\[([^\]]+)\]\(([a-z-]+)\.md(?:#[\w-]+)?\)")
+_HEADING = re.compile(r"^#+ (?=[A-Z`])", re.MULTILINE)  # not `# plan.toml` in a block
+_ABOUT_THE_CODE = ("contributing", "internals")
+README_SECTIONS = {
+    "record": "Record",
+    "show": "Inspect",
+    "replay": "Replay",
+    "diff": "Compare and verify",
+    "verify": "Compare and verify",
+}
+"""Where the README describes a command."""
 MAX_TEXT_WIDTH = 100
 """Columns of rendered text: longer lines are hard to read."""
 SUGGESTED_TOPICS = 3
@@ -39,8 +51,10 @@ def help(topic: str | None, manual: ManualOptions, console: ConsoleOptions) -> i
     """Print the manual: the list of topics, or one TOPIC.
 
     On a terminal the text is rendered, and shown in a pager if it is long. Elsewhere, and with
-    --raw, it is Markdown.
+    --raw, it is Markdown. --search finds a word in all topics, or in TOPIC.
     """
+    if manual.search is not None:
+        return _search(manual.search, topic, json=console.json)
     if topic is None:
         _print_list(json=console.json)
         return 0
@@ -84,18 +98,77 @@ def _print_list(*, json: bool) -> None:
     click.echo(formatter.getvalue(), nl=False)
 
 
+@frozen
+class _Section:
+    """A part of a topic, from one heading to the next."""
+
+    topic: str
+    heading: str
+    text: str
+
+    def first_line(self, word: str) -> str | None:
+        """Return the first line with this word in it, in whatever case."""
+        lines = [self.heading, *self.text.splitlines()]
+        return next((line.strip() for line in lines if word in line.lower()), None)
+
+
+def _sections() -> Iterator[_Section]:
+    for topic, page in _pages().items():
+        for part in _HEADING.split(page.read_text("utf-8"))[1:]:
+            heading, _, text = part.partition("\n")
+            yield _Section(topic, heading, text)
+
+
+def _search(word: str, topic: str | None, *, json: bool) -> int:
+    """Print each section with this word in it, with the first line that has it. Gives 1 if there is
+    none.
+    """
+    asked = word.lower()
+    found = [
+        (one, line)
+        for one in _sections()
+        if topic in (None, one.topic) and (line := one.first_line(asked)) is not None
+    ]
+    for one, line in found:
+        if json:
+            said = {"topic": one.topic, "section": one.heading, "text": line}
+            emit({"type": "found", **said})
+        else:
+            click.echo(f"{one.topic}, {one.heading}: {shorten(line, columns())}")
+    if not found:
+        say(f"nothing in the manual speaks of {word}; `mcpmock help` lists the topics")
+    return 0 if found else 1
+
+
+def _topics_on(phrase: str) -> list[str]:
+    """Return the topics that have this in their text, those that have it most often first."""
+    pages = {topic: page for topic, page in _pages().items() if topic not in _ABOUT_THE_CODE}
+    texts = ((topic, page.read_text("utf-8").lower()) for topic, page in pages.items())
+    found = {topic: count for topic, text in texts if (count := text.count(phrase.lower()))}
+    return sorted(found, key=lambda topic: -found[topic])[:SUGGESTED_TOPICS]
+
+
 def _unknown(topic: str) -> str:
-    """Return what to type instead: the command of that name, or the topics with the nearest
-    names.
+    """Return what to type instead: the command of that name and the topics on it, or the topics
+    with the nearest names, or those that speak of it.
     """
     context = click.get_current_context().find_root()
     assert isinstance(context.command, click.Group)
     if context.command.get_command(context, topic) is not None:
         command = mcpmock_command(topic, options=["--help"])
-        return f"no help topic {topic}; `{command}` explains the command"
+        hints = [f"`{command}` explains the command"]
+        if near := _topics_on(f"mcpmock {topic}"):
+            hints.append(f"topics on it: {', '.join(near)}")
+        if topic in README_SECTIONS:
+            hints.append(f"section {README_SECTIONS[topic]} of the README")
+        return f"no help topic {topic}; {'; '.join(hints)}"
     near = get_close_matches(topic, _pages(), n=SUGGESTED_TOPICS, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"topics: {', '.join(_pages())}"
-    return f"no help topic {topic}; {hint}"
+    if near:
+        return f"no help topic {topic}; did you mean {' or '.join(near)}?"
+    if len(topic) > 2 and (near := _topics_on(topic)):
+        search = mcpmock_command("help", options=["--search", topic])
+        return f"no help topic {topic}; {' and '.join(near)} speak of it: `{search}`"
+    return f"no help topic {topic}; topics: {', '.join(_pages())}"
 
 
 def _show(text: str) -> None:

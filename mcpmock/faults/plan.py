@@ -218,7 +218,6 @@ def _converter() -> Converter:
 
 def _structure_fault(written: Any, _type: type = Fault) -> Fault:
     """Return one `[[fault]]`. Raises ValueError, or a group of mistakes, each with its key."""
-    from mcpmock.options.converter import nearest_words
 
     if not isinstance(written, Mapping):
         raise ValueError(f"expected a table, not {shown(written)}")
@@ -226,7 +225,10 @@ def _structure_fault(written: Any, _type: type = Fault) -> Fault:
     if kind is None:
         raise PlanError([f"kind: missing; {_WHERE_KINDS_ARE}"])
     if not isinstance(kind, str) or kind not in KINDS:
-        suggestion = nearest_words(str(kind), KINDS)
+        from .fears import suggest_kinds  # few plans are wrong
+
+        near = suggest_kinds(str(kind))
+        suggestion = f"did you mean {' or '.join(near)}? " if near else ""
         raise PlanError([f"kind: unknown kind {shown(kind)}; {suggestion}{_WHERE_KINDS_ARE}"])
     cls = KINDS[kind]
     for alias in written.keys() & cls.aliases.keys():

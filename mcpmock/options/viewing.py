@@ -62,3 +62,6 @@ class ManualOptions:
     """How `mcpmock help` prints a topic."""
 
     raw: bool = option(False, "Print the Markdown source.")
+    search: str | None = option(
+        None, "List the sections of the manual that speak of this.", metavar="WORD"
+    )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from importlib.resources import files
 
 import attrs
 import pytest
 
-from mcpmock.faults.fault import Fault
+from mcpmock.faults.fault import Fault, PlanError
+from mcpmock.faults.fears import FEARS, table_of_fears
 from mcpmock.faults.kind_help import help_of
 from mcpmock.faults.plan import fault_of, read_plan
 from mcpmock.faults.registry import KINDS, THEMES
@@ -75,11 +77,87 @@ def test_json(run: Run) -> None:
 
 @pytest.mark.parametrize(
     ("kind", "hint"),
-    [("latancy", "did you mean latency or delay?"), ("q", "`mcpmock faults` lists them")],
+    [("latancy", "did you mean latency?"), ("q", "`mcpmock faults` lists them")],
 )
 def test_an_unknown_kind(run: Run, kind: str, hint: str) -> None:
     """The nearest names are suggested, with status 2."""
     assert (2, "", f"mcpmock: no fault kind {kind}; {hint}\n") == run("faults", kind)
+
+
+FEARED = {
+    "timeout": "never_respond",
+    "hang": "never_respond",
+    "hangs": "never_respond",
+    "slow": "latency",
+    "lag": "latency",
+    "disconnect": "reset_peer",
+    "connection reset": "reset_peer",
+    "broken pipe": "reset_peer",
+    "crash": "exit",
+    "crashes": "exit",
+    "killed": "exit",
+    "500": "http_status",
+    "503": "http_status",
+    "outages": "outage",
+    "rate limit": "quota",
+    "429": "quota",
+    "throttled": "quota",
+    "too many requests": "quota",
+    "dropped stream": "limit_data",
+    "resume": "limit_data",
+    "Last-Event-ID": "limit_data",
+    "wrong id": "wrong_id",
+    "cancel that crosses": "cancel_race",
+    "cancellation": "cancel_race",
+    "abort": "cancel_race",
+    "race": "cancel_race",
+    "garbage": "invalid_json",
+    "malformed": "invalid_json",
+    "invalid json": "invalid_json",
+    "404": "session_expired",
+    "401": "auth_expire_token",
+    "unauthorized": "auth_expire_token",
+    "isError": "tool_error",
+    "exception": "tool_error",
+    "unknown tool": "tool_vanishes",
+    "pagination": "cursor_loop",
+    "duplicates": "duplicate",
+    "out of order": "reorder",
+    "large": "huge",
+    "html": "wrong_content_type",
+    "handshake": "version_mismatch",
+    "empty response": "empty",
+    "zombie": "ignore_eof",
+}
+
+
+@pytest.mark.parametrize("word", FEARED)
+def test_what_is_feared_finds_its_fault(run: Run, word: str) -> None:
+    """By the command, by "did you mean" in a plan, and in the table of the manual."""
+    status, out, err = run("faults", *word.split())
+    with pytest.raises(PlanError) as caught:
+        fault_of(word.replace(" ", "-"))
+
+    assert (0, "") == (status, err)
+    assert f"\n  {FEARED[word]} " in out
+    assert FEARED[word] in str(caught.value).partition("did you mean ")[2].partition("?")[0]
+    assert any(f"`{FEARED[word]}`" in row for row in table_of_fears())
+
+
+def test_the_manual_has_the_table_of_fears() -> None:
+    """Each kind stands in a row, and the page is up to date."""
+    rows = "\n".join(table_of_fears())
+
+    assert set(KINDS) == {kind for fear in FEARS for kind in fear.kinds}
+    assert rows in (files("mcpmock") / "help" / "faults.md").read_text("utf-8"), rows
+
+
+def test_kinds_are_found_by_what_they_say(run: Run) -> None:
+    """A word that is in no row of the table; several, as JSON."""
+    status, out, _ = run("faults", "RFC", "9207")
+    assert (0, True) == (status, "kinds that speak of RFC 9207:\n  auth_wrong_iss " in out)
+    _, out, _ = run("faults", "--json", "rate", "limit")
+    assert ["quota", "http_status"] == [json.loads(line)["kind"] for line in out.splitlines()]
 
 
 def test_every_example_runs() -> None:

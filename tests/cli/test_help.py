@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import sys
 from importlib.resources import files
+from pathlib import Path
 
 import click
 import pytest
 
-from mcpmock.cli.help import topics
+from mcpmock.cli.help import README_SECTIONS, topics
 from tests.cli.conftest import Run
 
 PAGES = files("mcpmock") / "help"
@@ -89,13 +90,73 @@ def test_json(run: Run) -> None:
     [
         ("fault", "did you mean faults?"),
         ("exit", "did you mean exit-status?"),
-        ("record", "`mcpmock record --help` explains the command"),
+        ("stdin", f"topics: {', '.join(topics())}"),
+        ("backoff", f"topics: {', '.join(topics())}"),
+        ("vcr", f"topics: {', '.join(topics())}"),
         ("zzz", f"topics: {', '.join(topics())}"),
     ],
 )
 def test_no_such_topic(run: Run, topic: str, hint: str) -> None:
     """One line that names what there is instead."""
     assert (2, "", f"mcpmock: no help topic {topic}; {hint}\n") == run("help", topic)
+
+
+@pytest.mark.parametrize(
+    ("command", "ending"),
+    [
+        ("record", "; section Record of the README"),
+        ("verify", "; section Compare and verify of the README"),
+        ("recover", "; topics on it: cassette, "),
+        ("merge", "; topics on it: cassette"),
+        ("faults", None),
+    ],
+)
+def test_a_command_that_is_no_topic(run: Run, command: str, ending: str | None) -> None:
+    """Its help is named, the topics that describe it, and its section of the README."""
+    status, _, err = run("help", command)
+
+    assert (2 if ending else 0) == status
+    assert ending is None or f"`mcpmock {command} --help` explains the command; topics" in err
+    assert ending is None or ending in err
+
+
+def test_a_topic_that_none_is_but_several_speak_of(run: Run) -> None:
+    """It is searched for."""
+    status, _, err = run("help", "timeout")
+
+    assert 2 == status
+    assert "speak of it: `mcpmock help --search timeout`" in err
+
+
+@pytest.mark.parametrize(
+    ("word", "place"),
+    [
+        ("git lfs", "cassette, Keep in git: "),
+        ("rate limit", "faults, What I fear, and the fault for it: "),
+        ("CAUSAL", "replay, "),
+        ("Mcp-Session-Id", "http, "),
+        ("nightly", "ci, In CI: "),
+    ],
+)
+def test_the_manual_is_searched(run: Run, word: str, place: str) -> None:
+    """Each section with the word is a line; a block of code opens no section."""
+    status, out, _ = run("help", "--search", word)
+    found = json.loads(run("help", "--json", "--search", word)[1].splitlines()[0])
+
+    assert 0 == status
+    assert any(line.startswith(place) for line in out.splitlines())
+    assert {"type", "topic", "section", "text"} == set(found)
+    assert word.lower() in f"{found['section']} {found['text']}".lower()
+    assert (1, "") == run("help", "--search", "no such thing")[:2]
+    assert {"faults"} == {
+        line.partition(",")[0] for line in run("help", "faults", "--search", "seed")[1].splitlines()
+    }
+
+
+def test_the_readme_has_the_sections_that_are_named() -> None:
+    readme = (Path(__file__).parents[2] / "README.md").read_text("utf-8")
+
+    assert [] == [one for one in README_SECTIONS.values() if f"\n## {one}\n" not in readme]
 
 
 def test_the_help_of_all_commands_names_it(run: Run) -> None:

@@ -243,12 +243,18 @@ class CancelRace(
     memory=_RaceMemory,
     aliases={"patience": "at_most"},
 ):
-    """A cancellation meets the response in the `cell` of the race that is named.
+    """The client's cancellation of a call crosses its answer, at the point that `cell` names.
 
-    The client gets i messages of the call; the rest waits, no longer than `at_most`, until it
-    cancels. Then come those that had crossed the cancellation, up to the j-th, and of the rest what
-    the server's `reaction` makes of it. Say either `cell`, or `i` and `j`. The cancellation does
-    not reach the server: the fault reacts in its place.
+    Whether an answer is already on its way when a client cancels is luck. This fault makes it
+    certain: it holds the messages of the call back until the client cancels. Then it delivers those
+    that had been sent before the cancellation arrived. With `cell=cancel_crosses_response` that is
+    the answer: the client gets it although it has cancelled. `reaction` is what the server does
+    about the rest.
+
+    Precisely, the client gets i messages; the rest waits, no longer than `at_most`. When it cancels
+    come those up to the j-th, and of the others what the `reaction` makes of them. Say either
+    `cell`, or `i` and `j`. The cancellation does not reach the server: the fault reacts in its
+    place.
 
     The receipt says which cell was reached (where the response comes behind the cancellation, the
     last receipt): a client may cancel earlier, over HTTP even before its call arrives. The same
