@@ -19,7 +19,7 @@ import attrs
 from mcpmock.errors import McpMockError
 from mcpmock.protocol.raw_json import Span
 
-from .placeholders import HASH_DIGITS, HOLE
+from .placeholders import HASH_DIGITS, HOLE, PLACEHOLDER
 from .secret_formats import Found, without_scheme
 from .secret_names import kind_of_name, words_of
 
@@ -43,6 +43,7 @@ _VALUE = re.compile(
     r"(?:\"(?P<double>[^\"\r\n]++)\"|'(?P<single>[^'\r\n]++)'|"
     r"(?<=[:\s])(?P<rest>[^\s\"'\[{][^\r\n]*+)|(?P<word>[^\s\"'\[{&;,][^\s\"'&;,]*+))"
 )
+_HOLE = re.compile(HOLE.pattern.decode())
 _REST_OF_LINE = re.compile(r"[^\r\n]*+")
 _LINE_START = re.compile(r"[ \t]*+(?:(?:export|set|ENV)[ \t]++)?\Z")
 
@@ -188,6 +189,8 @@ class RedactionRules:
         if not text or not (self.values or self.keys):
             return []
         decoded = text.decode("utf-8", "surrogateescape")
+        if PLACEHOLDER in text:  # it has a name, a colon and a number in it
+            decoded = _HOLE.sub(lambda hole: "\0" * len(hole[0]), decoded)
         found: list[Found] = []
         for span, kind in (*self._values_in(decoded), *self._assigned_in(decoded)):
             if len(decoded) != len(text):

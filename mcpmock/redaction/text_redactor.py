@@ -158,6 +158,8 @@ class TextRedactor:
         """Replace what a scan finds, and again where a value became known behind a place where
         it stands.
         """
+        if PLACEHOLDER in raw:
+            self.table.reserve_in(raw)
         for _ in range(MAX_DEPTH):
             before = len(self.table.known)
             raw = splice(raw, scan(raw))

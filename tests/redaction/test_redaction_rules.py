@@ -1,0 +1,327 @@
+"""Redaction rules of users: what they find, what they leave, and what a bad one says."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from mcpmock.protocol.messages import S2C, Frame, HttpRequest, HttpResponse, Stderr
+from mcpmock.redaction.redaction_rules import (
+    NO_OWN_RULES,
+    RedactionRuleError,
+    RedactionRules,
+    read_redaction_rules,
+    rules_of_header,
+)
+from mcpmock.redaction.redactor import Redactor, redaction_of
+from tests.support import INITIALIZE, batch, call, request, response
+
+HOLE = "mcpmock:secret"
+
+
+def redactor(**rules: list[str]) -> Redactor:
+    return Redactor(RedactionRules.parse(**rules))
+
+
+def arguments(redacted: Redactor, **given: Any) -> Any:
+    """The arguments of a call as they are recorded."""
+    return json.loads(redacted.json(call(1, "t", **given)))["params"]["arguments"]
+
+
+@pytest.mark.parametrize(
+    ("glob", "name", "kind"),
+    [
+        ("customer_id", "customer_id", "customer-id"),
+        ("customer_id", "customerId", "customer-id"),
+        ("customer-id", "CUSTOMER_ID", "customer-id"),
+        ("customer*", "customerName", "customer-name"),
+        ("CUSTOMER*", "customer_name", "customer-name"),
+        ("*_no", "account_no", "account-no"),
+        ("person?", "person7", "person"),
+        ("[ab]x", "bx", "bx"),
+        ("customer id", "customerId", "customer-id"),
+        ("stra\u00dfe", "STRASSE", "strasse"),
+        ("account_number", "accountNumber", "account"),
+        ("4?", "42", "value"),
+    ],
+)
+def test_names(glob: str, name: str, kind: str) -> None:
+    """A glob names members in any case, however words are joined; the kind is its words."""
+    assert {name: f"{HOLE}:{kind}:1"} == arguments(redactor(key=[glob]), **{name: "Ada"})
+
+
+@pytest.mark.parametrize("name", ["customers", "my_customer", "custom"])
+def test_names_that_do_not_fit(name: str) -> None:
+    """A glob fits all of a name."""
+    assert {name: "Ada"} == arguments(redactor(key=["customer"]), **{name: "Ada"})
+
+
+@pytest.mark.parametrize(
+    ("regex", "text", "shown"),
+    [
+        (r"\d{16}", "card 4111111111111111.", "card <value:1>."),
+        (r"(?P<card>\d{16})", "card 4111111111111111.", "card <card:1>."),
+        (
+            r"order (?P<order_no>\w+)",
+            "order A77, order B1",
+            "order <order-no:1>, order <order-no:2>",
+        ),
+        (r"id=(\w+)", "id=abc", "id=<value:1>"),
+        (r"(?:a(\d+)|b(\d+))x", "a1x b2x", "a<value:1>x b<value:2>x"),
+        (r"(?i)acme", "ACME or acme", "<value:1> or <value:2>"),
+        (r"ab", "abab", "<value:1>"),
+        (r"\bAda\b|Lovelace", "Ada Lovelace", "<value:1> <value:2>"),
+        (r"caf\u00e9", "a caf\u00e9, please", "a <value:1>, please"),
+        (r"x\d", "x123", "<value:1>"),
+        (r".+", f"a {HOLE}:token:7 b", f"<value:8> {HOLE}:token:7 <value:9>"),
+    ],
+)
+def test_values(regex: str, text: str, shown: str) -> None:
+    """The first group or all of the match goes; what touches is one; placeholders stay."""
+    given = arguments(redactor(value=[regex]), text=text)["text"]
+    shown = shown.replace("<", f"{HOLE}:").replace(">", "")
+    assert shown == given
+
+
+@pytest.mark.parametrize(
+    ("path", "message", "place", "kind"),
+    [
+        ("$.arguments.who", call(1, "t", who="Ada"), "params.arguments.who", "who"),
+        ("$.params.arguments.who", call(1, "t", who="Ada"), "params.arguments.who", "who"),
+        ("$..name", call(1, "t", a={"name": "Ada"}), "params.arguments.a.name", "name"),
+        ("$.arguments.*", call(1, "t", who="Ada"), "params.arguments.who", "who"),
+        ("$.arguments", call(1, "t", who="Ada"), "params.arguments.who", "arguments"),
+        ("$.arguments.all[0]", call(1, "t", all=["Ada"]), "params.arguments.all.0", "all"),
+        ("$.result.who", response(1, {"who": "Ada"}), "result.who", "who"),
+        (
+            "$.error.data",
+            b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"","data":"Ada"}}',
+            "error.data",
+            "data",
+        ),
+        (
+            "$.params.message",
+            b'{"method":"notifications/progress","params":{"progressToken":1,"message":"Ada"}}',
+            "params.message",
+            "message",
+        ),
+    ],
+)
+def test_paths(path: str, message: bytes, place: str, kind: str) -> None:
+    """A path is one into the message, or short for one inside `params`; all inside of it goes."""
+    for spelled, inner in ((message, ()), (batch(message), (0,))):
+        value = json.loads(redactor(path=[path]).json(spelled))
+        for step in (*inner, *place.split(".")):
+            value = value[int(step) if isinstance(value, list) else step]
+        assert f"{HOLE}:{kind}:1" == value
+
+
+def test_a_message_that_cannot_be_decoded() -> None:
+    """Its values are judged by the last name of a path."""
+    torn = b'{"id":1,"params":{"arguments":{"who":"Ada","other":"Bob"'
+    kept = redactor(path=["$.arguments.who"]).json(torn)
+    assert kept == torn.replace(b'"Ada"', b'"mcpmock:secret:who:1"')
+
+
+@pytest.mark.parametrize("value", [7, -1.5, 1e21, 10**30])
+def test_numbers(value: float) -> None:
+    """A number becomes the placeholder of a number, and never that of the text with its digits."""
+    redacted = redactor(key=["account"])
+    found = arguments(redacted, account=value, accounts={"account": [value, str(value)]})
+
+    assert found["account"] == f"{HOLE}:account-number:1"
+    assert found["accounts"]["account"] == [f"{HOLE}:account-number:1", f"{HOLE}:account:2"]
+
+
+@pytest.mark.parametrize("value", [True, False, None])
+def test_booleans_and_null_stay(value: bool | None) -> None:
+    """They tell nothing."""
+    assert {"who": value} == arguments(redactor(key=["who"], path=["$..who"]), who=value)
+
+
+EVERYTHING: dict[str, list[str]] = {"key": ["*"], "value": [r"[\s\S]+"], "path": ["$..*", "$"]}
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        request("abc-1", "tools/list", {"cursor": "next-1"}),
+        b'{"jsonrpc":"2.0","id":"x","method":"ping"}',
+        b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"x1"}}',
+        b'{"jsonrpc":"2.0","method":"notifications/progress","params":'
+        b'{"progressToken":"tok","progress":1,"total":2}}',
+        b'{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":""}],"isError":true}}',
+        b'{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"find","inputSchema":{"type":"object",'
+        b'"properties":{"who":{"type":"string","description":"Ada","default":"Ada"}}}}],'
+        b'"nextCursor":"c2"}}',
+        b'{"jsonrpc":"2.0","id":1,"error":{"code":-32602,"message":""}}',
+        b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"find","arguments":{}}}',
+        b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}',
+        b'{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"requestedSchema":'
+        b'{"type":"object","properties":{"who":{"type":"string","title":"Who"}}}}}',
+    ],
+)
+def test_what_the_protocol_needs_stays(message: bytes) -> None:
+    """Methods, ids, tokens, cursors, names, schemas, roles and types stay, whatever a rule says."""
+    assert message == redactor(**EVERYTHING).json(message)
+
+
+def test_a_rule_for_everything_leaves_a_handshake_readable() -> None:
+    """The revision that was asked for, and who asked in which capabilities, can still be read."""
+    redacted = json.loads(redactor(**EVERYTHING).json(INITIALIZE))
+    assert (
+        json.loads(INITIALIZE)["params"]["protocolVersion"]
+        == (redacted["params"]["protocolVersion"])
+    )
+
+
+def test_names_that_are_kept() -> None:
+    """They are none for the built-in rules; formats are secret still, and what a key names."""
+    token = "ghp_" + "a1B2c3D4e5" * 4
+    redacted = redactor(keep=["*_token", "password"], key=["password"])
+    found = arguments(redacted, page_token="plain", my_token=token, password="open sesame")
+
+    assert "plain" == found["page_token"]
+    assert f"{HOLE}:github:1" == found["my_token"]
+    assert f"{HOLE}:password:2" == found["password"]
+    assert {"api_key": "plain"} == arguments(redactor(keep=["api_key"]), api_key="plain")
+
+
+def test_a_value_is_known_from_eight_characters_on() -> None:
+    """It goes wherever it is repeated; a shorter one, and a part of a word, stay."""
+    redacted = redactor(key=["who", "org"])
+    arguments(redacted, who="Ada", org="lovelaces")
+    text = "Ada of lovelaces, sublovelaces, at /home/lovelaces?"
+    found = json.loads(redacted.json(response(1, {"content": [{"text": text}]})))
+    hole = f"{HOLE}:org:2"
+
+    assert f"Ada of {hole}, sublovelaces, at /home/{hole}?" == found["result"]["content"][0]["text"]
+
+
+@pytest.mark.parametrize(
+    ("argv", "shown"),
+    [
+        (["--customer-id", "C7"], ["--customer-id", "<customer-id:1>"]),
+        (["--customer-id=C7"], ["--customer-id=<customer-id:1>"]),
+        (["-e", "CUSTOMER_ID=C7"], ["-e", "CUSTOMER_ID=<customer-id:1>"]),
+        (["--env=CUSTOMER_ID=C7"], ["--env=CUSTOMER_ID=<customer-id:1>"]),
+        (["https://h/?customer_id=C7"], ["https://h/?customer_id=<customer-id:1>"]),
+        (["-H", "Customer-Id: C7"], ["-H", "Customer-Id: <customer-id:1>"]),
+        (["find", "acme-1"], ["find", "<value:1>"]),
+        (['{"customer_id":"C7"}'], ['{"customer_id":"<customer-id:1>"}']),
+    ],
+)
+def test_command_lines(argv: list[str], shown: list[str]) -> None:
+    """Options, variables, headers, queries and JSON of a command line have names too."""
+    found = redactor(key=["customer*"], value=["acme-[0-9]"]).argv(argv)
+    assert [one.replace("<", f"{HOLE}:").replace(">", "") for one in shown] == found
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("customer_id=C7 done\n", "customer_id=<customer-id:1>\n"),
+        ("at 12:00 customer_id=C7, done\n", "at 12:00 customer_id=<customer-id:1>, done\n"),
+        ('{"customer_id": "C7"}\n', '{"customer_id": "<customer-id:1>"}\n'),
+        ("Customer-Id: C7\n", "Customer-Id: <customer-id:1>\n"),
+        ("export CUSTOMER_ID='C 7'\n", "export CUSTOMER_ID='<customer-id:1>'\n"),
+        ("acme-1 said so\n", "<value:1> said so\n"),
+        ("nothing here: C7\n", "nothing here: C7\n"),
+    ],
+)
+def test_lines_of_standard_error(text: str, shown: str) -> None:
+    """So have the lines of a log."""
+    rules = redactor(key=["customer*"], value=["acme-[0-9]"])
+    found = rules.frame(Frame(S2C, text.encode(), b"", Stderr())).raw.decode()
+    assert shown.replace("<", f"{HOLE}:").replace(">", "") == found
+
+
+def test_heads() -> None:
+    """Fields, queries and repeated arguments are replaced; what HTTP and MCP need is not."""
+    rules = redactor(key=["x-customer", "customer"], path=["$.arguments.who"], value=["Ada"])
+    fields = [
+        ("X-Customer", "C7"), ("Mcp-Param-Who", "Ada"), ("Host", "Ada.example"),
+        ("Mcp-Method", "Ada"), ("Accept", "Ada"), ("X-Note", "by Ada"),
+    ]  # fmt: skip
+    head = rules.head(HttpRequest("POST", "/mcp?customer=C7", fields))
+
+    assert [
+        f"{HOLE}:x-customer:1", f"{HOLE}:who:2", "Ada.example", "Ada", "Ada", f"by {HOLE}:who:2",
+    ] == [value for _, value in head.headers]  # fmt: skip
+    assert isinstance(head, HttpRequest)
+    assert f"/mcp?customer={HOLE}:x-customer:1" == head.target
+    assert HttpResponse(200, "", fields[2:5]) == rules.head(HttpResponse(200, "", fields[2:5]))
+
+
+@pytest.mark.parametrize(
+    ("rules", "words"),
+    [
+        ({"key": [""]}, "empty glob"),
+        ({"key": ["  "]}, "empty glob"),
+        ({"keep": [""]}, "empty glob"),
+        ({"value": ["("]}, "no regular expression"),
+        ({"value": [""]}, "matches the empty text"),
+        ({"value": ["a*"]}, "matches the empty text"),
+        ({"path": ["arguments.x"]}, "not of the form $.JSON.PATH"),
+        ({"path": ["$["]}, "$["),
+        ({"path": [""]}, "not of the form"),
+    ],
+)
+def test_bad_rules(rules: dict[str, list[str]], words: str) -> None:
+    """The error says what is wrong; in a file, all at once with their places."""
+    with pytest.raises(ValueError) as raised:
+        RedactionRules.parse(**rules)
+    assert words in str(raised.value)
+    [(name, texts)] = rules.items()
+    _, mistakes = read_redaction_rules({name: ["$.good", *texts]})
+    assert [True] == [mistake.startswith(f".{name}[1]: ") for mistake in mistakes]
+
+
+@pytest.mark.parametrize(
+    ("table", "mistake"),
+    [
+        ([], ": expected a table of rules"),
+        ({"keys": ["a"]}, ".keys: no such list of rules; did you mean key?"),
+        ({"zzz": ["a"]}, ".zzz: no such list of rules; choose key, value, path, keep, as"),
+        ({"key": "a"}, ".key: expected a list of texts"),
+        ({"key": [1]}, ".key: expected a list of texts"),
+        ({"as": "hsah"}, '.as: choose "hash" or "number"'),
+    ],
+)
+def test_bad_tables(table: Any, mistake: str) -> None:
+    """An unknown list is named with the nearest."""
+    assert [mistake] == read_redaction_rules(table)[1]
+
+
+def test_hashes() -> None:
+    """Equal values have one placeholder in all recordings made with a key, and another without."""
+    rules = RedactionRules.parse(key=["who"])
+    [one, again, other] = [
+        arguments(Redactor(rules.with_hashes(key)), who="Ada", list={"who": 7})
+        for key in ("k", "k", "other")
+    ]
+    assert one == again
+    assert one != other
+    number = one["who"].rpartition(":")[2]
+    assert (12, True) == (len(number), number.isdigit())
+    assert one["list"]["who"].startswith(f"{HOLE}:who-number:")
+    for missing in (None, ""):
+        with pytest.raises(RedactionRuleError, match="set MCPMOCK_HASH_KEY"):
+            rules.with_hashes(missing)
+
+
+def test_what_a_header_says() -> None:
+    """Names and places, and of regular expressions their number: one may hold the secret."""
+    rules = RedactionRules.parse(["who"], ["s3cret"], ["$.arguments.x"], ["page"]).with_hashes("k")
+    said = redaction_of(rules)
+
+    assert {
+        "keys": ["who"], "paths": ["$.params.arguments.x"], "values": 1, "keep": ["page"],
+        "as": "hash",
+    } == said["own"]  # fmt: skip
+    assert "s3cret" not in json.dumps(said)
+    assert RedactionRules.parse(["who"], (), ["$.arguments.x"], ["page"]) == rules_of_header(said)
+    assert not rules_of_header({"rules": 3})
+    assert "own" not in redaction_of(NO_OWN_RULES)
