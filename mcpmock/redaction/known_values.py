@@ -28,6 +28,7 @@ thousands, are found as words of their own: one look-up for each word of a text.
 _WORD = re.compile(rb"[\w-]{8,}")
 _PLAIN = re.compile(rb"[A-Za-z0-9_.~-]{5,}")
 """What no spelling of JSON or of URLs has to escape."""
+_PLAIN_IN_JSON = re.compile(rb"[^\"\\/\x00-\x1f\x7f-\xff]+")
 # A word, a reference to a variable, a hint for the reader, a path or a URL gives no access, and
 # stands in other places too: `"token": "undefined"`, `TOKEN=${TOKEN}`, `CREDENTIALS=/run/key.json`.
 _ORDINARY = re.compile(
@@ -155,7 +156,8 @@ def _can_be_known(value: bytes) -> bool:
 
 def _plain_part(value: bytes) -> bytes:
     """Return the longest plain part; the whole value if it has none."""
-    return max(_PLAIN.findall(value), key=len, default=value)
+    found = _PLAIN.findall(value) or _PLAIN_IN_JSON.findall(value)
+    return max(found, key=len, default=value)
 
 
 def _cores(value: bytes) -> Iterator[bytes]:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from fnmatch import fnmatchcase
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -182,17 +182,19 @@ class RedactionRules:
                 return kind_of_words(name)
         return None
 
-    def find(self, text: bytes) -> list[Found]:
-        """Return what they find in a text: values, and what is assigned to names. Placeholders are
-        left alone.
+    def find(self, text: bytes, *, keys: bool = True) -> list[Found]:
+        """Return what they find in a text: values, and with `keys` what is assigned to names.
+        Placeholders are left alone.
         """
-        if not text or not (self.values or self.keys):
+        if not text or not (self.values or (keys and self.keys)):
             return []
         decoded = text.decode("utf-8", "surrogateescape")
         if PLACEHOLDER in text:  # it has a name, a colon and a number in it
             decoded = _HOLE.sub(lambda hole: "\0" * len(hole[0]), decoded)
         found: list[Found] = []
-        for span, kind in (*self._values_in(decoded), *self._assigned_in(decoded)):
+        for span, kind in chain(
+            self._values_in(decoded), self._assigned_in(decoded) if keys else ()
+        ):
             if len(decoded) != len(text):
                 start = len(decoded[: span.start].encode("utf-8", "surrogateescape"))
                 inner = decoded[span.start : span.end].encode("utf-8", "surrogateescape")

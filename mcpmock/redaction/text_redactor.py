@@ -276,12 +276,37 @@ class TextRedactor:
         ):
             return []
         names = look.rules and not look.declared
+        if (kind := self._kind_of_known(text, look)) is not None:  # it may be JSON
+            return [(Span(0, len(text)), self.table.placeholder(kind, text))]
         if depth <= MAX_DEPTH and is_json(text):
             kind_of = self._kind_of_path if names else no_kind
             content = everywhere if look.own else nowhere
-            return self._scan_json(text, depth, kind_of, content, rules=look.rules)
+            inside = self._scan_json(text, depth, kind_of, content, rules=look.rules)
+            return self._with_matches(text, inside) if look.own and look.rules else inside
         found = settings(text, self.rules.built_in_kind) if names else ()
         return self._scan_text(text, depth, found, look=look)
+
+    def _with_matches(self, text: bytes, inside: list[Replacement]) -> list[Replacement]:
+        """Return what was found in the strings of a text in JSON, and what expressions of the user
+        match in the text itself: more than a string of it, or a string by what is around it.
+        """
+        matches = self.rules.find(text, keys=False)
+        if not matches:
+            return inside
+        others = [span for _, span in walk(text) if text[span.start : span.start + 1] != b'"']
+        for span, kind in merged(matches):
+            in_number = any(one.start <= span.start and span.end <= one.end for one in others)
+            if in_number or any(one == span for one, _ in inside):
+                continue
+            inside = [one for one in inside if one[0].end <= span.start or span.end <= one[0].start]
+            value = text[span.start : span.end]
+            inside.append((span, self.table.placeholder(kind, value, own=True)))
+        return inside
+
+    def _kind_of_known(self, text: bytes, look: Look) -> str | None:
+        """Return the kind of a text that is a known value; None if it is none."""
+        known = self.table.known
+        return known.kinds.get(text) if look.own or known.own_kind(text) is None else None
 
     def _scan_text(
         self,

@@ -75,6 +75,9 @@ def test_names_that_do_not_fit(name: str) -> None:
         (r"\bAda\b|Lovelace", "Ada Lovelace", "<value:1> <value:2>"),
         (r"caf\u00e9", "a caf\u00e9, please", "a <value:1>, please"),
         (r"x\d", "x123", "<value:1>"),
+        (r'"pin": "(\d+)"', '{"pin": "12", "n": "12"}', '{"pin": "<value:1>", "n": "12"}'),
+        (r"\{.*\}", '{"pin": "12"}', "<value:1>"),
+        (r"12", '{"pin": 12, "n": "12"}', '{"pin": 12, "n": "<value:1>"}'),
         (r".+", f"a {HOLE}:token:7 b", f"<value:8> {HOLE}:token:7 <value:9>"),
     ],
 )

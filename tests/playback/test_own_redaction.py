@@ -1,0 +1,173 @@
+"""Recordings made with redaction rules of users: what they name is nowhere in them, and they replay
+to the client that they were recorded with, and to one with other values.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Callable
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+
+from mcpmock.cassette.parser import read
+from mcpmock.redaction.cassettes import redact_cassette, scan_cassette
+from mcpmock.redaction.redaction_rules import NO_OWN_RULES, RedactionRules
+from tests.support import INITIALIZE, WELCOME, c, call, cassette_bytes, replay, request, response, s
+
+
+def to_json(value: Any) -> str:
+    """JSON as a replay writes it: without escapes that nobody needs."""
+    return json.dumps(value, ensure_ascii=False)
+
+
+SHAPES = {
+    "words": "Ada Lovelace of Turin",
+    "one word": "Lovelace-Byron",
+    "ordinary words": "green tea",
+    "an email address": "ada.lovelace+mcp@example.org",
+    "digits": "4111111111111111",
+    "a number with signs": "+44 20 7946 0958",
+    "a path": "/home/ada/Documents/secret plan.txt",
+    "a URL": "https://intranet.example/projects/analytical-engine",
+    "not ASCII": "Zo\u00eb Sch\u00f6n\u00f6dinger \u2603",
+    "quotes and backslashes": 'C:\\Users\\"Ada"\\n',
+    "a UUID": "0d3b1f6e-2c4a-4f2b-9a37-5f1f8f0f6a11",
+    "JSON": '{"who": ["Ada", 7]}',
+    "lines": "Ada\nLovelace\nTurin",
+}
+"""Values of no built-in kind."""
+NUMBERS = {"an integer": 4711123, "a fraction": -12.75, "a large one": 10**24}
+SPELLINGS: dict[str, Callable[[str], Any]] = {
+    "alone": lambda v: v,
+    "in a sentence": lambda v: f"({v})",
+    "JSON in a string": lambda v: to_json({"note": v}),
+    "JSON twice in a string": lambda v: to_json({"a": to_json({"note": v})}),
+    "percent": lambda v: f"https://h/?q={quote(v, safe='')}",
+    "base64": lambda v: base64.b64encode(f"<{v}>".encode()).decode(),
+    "in a list": lambda v: [{"x": [v]}],
+}
+RULES = {
+    "key": RedactionRules.parse(key=["owner*"]),
+    "path": RedactionRules.parse(path=["$.arguments.ownerName"]),
+    "hashed": RedactionRules.parse(key=["owner*"]).with_hashes("k"),
+}
+
+
+def is_gone(data: bytes, value: str) -> bool:
+    """Whether a value is in no spelling in the text of a cassette, four levels of JSON deep."""
+    spelled, spellings = value, {value, quote(value, safe="")}
+    for _ in range(4):
+        spelled = json.dumps(spelled)[1:-1]
+        spellings.add(spelled)
+        spellings.add(json.dumps(spelled, ensure_ascii=False)[1:-1])
+    spellings.add(json.dumps(value, ensure_ascii=False)[1:-1])
+    return not any(one.encode() in data for one in spellings)
+
+
+def conversation(value: str, spell: Callable[[str], Any]) -> list[bytes]:
+    """What a client asks and what it is told, in turn; a value is said before it is named."""
+    spelled = spell(value)
+    return [
+        INITIALIZE,
+        WELCOME,
+        call(2, "early", note=spelled),
+        response(2, {"content": [{"type": "text", "text": "ok"}]}),
+        call(3, "name", ownerName=value, limit=5),
+        response(3, {"structuredContent": {"owner": value, "said": spelled}, "content": []}),
+        call(4, "name", ownerName=value, limit=6),
+        response(4, {"content": [{"type": "text", "text": to_json({"owner": value})}]}),
+        request(5, "tools/list"),
+        response(5, {"tools": [{"name": "ownerName", "inputSchema": {"type": "object"}}]}),
+    ]
+
+
+def recorded(said: list[bytes], rules: RedactionRules) -> bytes:
+    events = [(c if n % 2 == 0 else s)(raw) for n, raw in enumerate(said)]
+    return redact_cassette(cassette_bytes(*events), rules).data
+
+
+def heard(data: bytes, said: list[bytes], rules: RedactionRules = NO_OWN_RULES) -> list[Any]:
+    """What a client that says this is told."""
+    hashes = rules.number_for if rules.hashed else None
+    played = replay(read("a.jsonl", data), hash_of=hashes)
+    return [json.loads(raw) for asked in said[::2] for raw in played.heard(asked)]
+
+
+@pytest.mark.parametrize("rule", [*RULES, "value"])
+@pytest.mark.parametrize("spelling", SPELLINGS)
+@pytest.mark.parametrize("shape", SHAPES)
+def test_values(shape: str, spelling: str, rule: str) -> None:
+    """A value is in no spelling in the recording, a scan finds nothing more, and its client is told
+    what it was told.
+    """
+    value = SHAPES[shape]
+    rules = RULES[rule] if rule in RULES else RedactionRules.parse(value=[re.escape(value)])
+    said = conversation(value, SPELLINGS[spelling])
+    data = recorded(said, rules)
+
+    assert is_gone(data, value)
+    assert [] == scan_cassette(data, rules)
+    assert [json.loads(raw) for raw in said[1::2]] == heard(data, said)
+    assert [json.loads(raw) for raw in said[1::2]] == heard(data, said, rules)
+
+
+@pytest.mark.parametrize("rule", ["key", "hashed"])
+@pytest.mark.parametrize("number", NUMBERS)
+def test_numbers(number: str, rule: str) -> None:
+    """So it is with numbers, which come back as the numbers of the client."""
+    rules, value = RULES[rule], NUMBERS[number]
+    told = {"ownerName": [value], "text": to_json({"ownerName": value, "n": 1})}
+    said = [call(1, "t", ownerName=value), response(1, told)]
+    data = recorded(said, rules)
+
+    assert str(value).encode() not in data
+    assert [] == scan_cassette(data, rules)
+    assert [told] == [one["result"] for one in heard(data, said)]
+    assert [told] == [one["result"] for one in heard(data, said, rules)]
+    live = [call(1, "t", ownerName=8), b""]
+    assert {"ownerName": [8], "text": '{"ownerName": 8, "n": 1}'} == heard(data, live)[0]["result"]
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_a_client_with_another_value(spelling: str) -> None:
+    """It is told its own, in the spelling that the recorded one had."""
+    said = conversation(SHAPES["words"], SPELLINGS[spelling])
+    live = conversation("Grace Hopper of New York", SPELLINGS[spelling])
+    assert [json.loads(raw) for raw in live[1::2]] == heard(recorded(said, RULES["key"]), live)
+
+
+def test_a_number_that_nobody_said() -> None:
+    """It is told as 0; never a text where a number was."""
+    said = [request(1, "tools/list"), response(1, {"owner": 4711123, "of": "4711123"})]
+    told = heard(recorded(said, RULES["key"]), said)
+    assert {"owner": 0, "of": "4711123"} == told[0]["result"]
+
+
+@pytest.mark.parametrize(("live", "answered"), [(7, True), (8, True), ("7", False), (True, False)])
+def test_what_the_place_of_a_number_takes(live: Any, answered: bool) -> None:
+    """Any number, and nothing else."""
+    said = [call(1, "t", owner=7), response(1, {"a": 1})]
+    [told] = heard(recorded(said, RULES["key"]), [call(1, "t", owner=live)])
+    assert ("result" in told) is answered
+
+
+def test_hashes_tell_customers_apart() -> None:
+    """With the key each is told what was recorded of it, in any order; without it, in the recorded
+    order.
+    """
+    rules = RULES["hashed"]
+    said = [
+        call(1, "t", owner="Ada Lovelace"), response(1, {"n": 1}),
+        call(2, "t", owner="Grace Hopper"), response(2, {"n": 2}),
+    ]  # fmt: skip
+    data = recorded(said, rules)
+    turned = [call(1, "t", owner="Grace Hopper"), b"", call(2, "t", owner="Ada Lovelace")]
+    stranger = [call(1, "t", owner="Joan Clarke")]
+
+    assert [2, 1] == [one["result"]["n"] for one in heard(data, turned, rules)]
+    assert "error" in heard(data, stranger, rules)[0]
+    assert [1] == [one["result"]["n"] for one in heard(data, stranger)]
