@@ -152,3 +152,56 @@ def test_two_tests_on_one_cassette(made: Suite) -> None:
     assert [4] == asked(made.load(file))
     made(one + two, "rewrite").assert_outcomes(passed=2)
     assert [3, 4] == asked(made.load(file))
+
+
+RULES = """
+[pytest]
+mcpmock_redact_key = as*
+mcpmock_redact_value =
+    (?P<city>Turin)
+mcpmock_redact_path = $.arguments.note
+"""
+NOTED = """
+NOTE = b'{{"name":"t","arguments":{{"note":"hush","to":"Turin"}}}}'
+CALL = b'{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":' + NOTE + b'}}\\n'
+
+@pytest.mark.mcpmock(server={server})
+def test_it(mcpmock_server):
+    assert b"result" in ask(mcpmock_server, INITIALIZE, CALL) {more}
+"""
+
+
+def test_rules_of_the_ini_file(made: Suite) -> None:
+    """What they name is in no recording and in no report of a failed test; it replays."""
+    made.run.makeini(RULES)
+    source = NOTED.format(server=made._server, more="")
+    made(source, "once").assert_outcomes(passed=1)
+    data = (made.run.path / FILE).read_bytes()
+    made(source, "none").assert_outcomes(passed=1)
+    failed = made(NOTED.format(server=made._server, more="and False"), "none")
+    failed.assert_outcomes(failed=1)
+    shown = failed.stdout.str().partition("mcpmock ---")[2]
+
+    for hidden in (b"hush", b"Turin", b'"asked": "'):
+        assert hidden not in data.replace(b'"asked": "mcpmock:secret:asked:', b"")
+    for kind in (b"note", b"city", b"asked"):
+        assert b"mcpmock:secret:%b:" % kind in data
+    assert "last messages:" in shown
+    assert "hush" not in shown
+    assert "Turin" not in shown
+
+
+@pytest.mark.parametrize(
+    ("line", "words"),
+    [
+        ("mcpmock_redact_value = (", "'(' is no regular expression"),
+        ("mcpmock_redact_path = note", "'note' is not of the form"),
+    ],
+)
+def test_a_bad_rule_of_the_ini_file(made: Suite, line: str, words: str) -> None:
+    """It is an error of each test with a cassette."""
+    made.run.makeini(f"[pytest]\n{line}\n")
+    result = made(NOTED.format(server=made._server, more=""), "once")
+    result.assert_outcomes(errors=1)
+    assert words in result.stdout.str()
+    assert 0 == made.started

@@ -38,19 +38,15 @@ def with_rules_beside(
     if not own and (file is None or REDACTION_TABLE not in file.tables):
         return options
 
-    from mcpmock.options.redacting import RedactionOptions
     from mcpmock.redaction.redaction_rules import HASH_KEY_VARIABLE, NO_OWN_RULES, is_hashed
 
-    from .redaction_rules import redaction_rules_of
+    from .redaction_rules import redaction_rules_beside
 
     key = os.environ.get(HASH_KEY_VARIABLE)
-    hashed = key is not None and any(map(is_hashed, redactions))
-    place = Path(cassette.name)
-    numbered = RedactionOptions(redact_as="number")  # what is printed needs no hashes
-    rules = redaction_rules_of(numbered, place if place.exists() else None, cassette)
+    hashed = bool(key) and any(map(is_hashed, redactions))
     return attrs.evolve(
         options,
-        redaction=rules,
+        redaction=redaction_rules_beside(cassette),
         hash_of=NO_OWN_RULES.with_hashes(key).number_for if hashed else None,
     )
 

@@ -21,6 +21,15 @@ from mcpmock.redaction.redaction_rules import (
 )
 
 
+def redaction_rules_beside(cassette: Cassette) -> RedactionRules:
+    """Return the rules that hold for a cassette: of its headers, and of the project file above it;
+    with placeholders that are numbered. Raises ProjectFileError.
+    """
+    place = Path(cassette.name)
+    numbered = RedactionOptions(redact_as="number")
+    return redaction_rules_of(numbered, place if place.exists() else None, cassette)
+
+
 def redaction_rules_of(
     options: RedactionOptions,
     place: Path | None = None,

@@ -75,7 +75,8 @@ def record(
     """
     _check(record, listening)
     written = _requests_of(record, listening)
-    if record.no_redact and redaction.given:
+    rules = redaction_of(redaction, record.output)
+    if record.no_redact and (rules or redaction.given):
         raise click.UsageError("--no-redact and rules for redaction are mutually exclusive")
     run = faults_of(faults)
     server: Server
@@ -93,7 +94,7 @@ def record(
         new=record.new,
         strict=record.strict,
         redact=not record.no_redact,
-        rules=redaction_of(redaction, None if record.no_redact else record.output),
+        rules=rules,
     )
     default = None if record.url is None else "127.0.0.1:0"
     front: Front

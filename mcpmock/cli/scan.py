@@ -57,7 +57,7 @@ def scan(
 def _report(
     path: Path | str, found: list[SecretFound], *, options: list[str], verbose: bool
 ) -> Report:
-    command = mcpmock_command("redact", *options, str(path))
+    command = mcpmock_command("redact", str(path), options=options)
     return Report(
         status=int(bool(found)),
         lines=_lines(printable(str(path)), found, verbose=verbose),

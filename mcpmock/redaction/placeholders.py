@@ -125,7 +125,7 @@ def fill(raw: bytes, bindings: Mapping[str, str], *, quoted: bool = True) -> byt
     def value(placeholder: re.Match[bytes]) -> bytes:
         live = bindings.get(placeholder[0].decode())
         if live is None:
-            return placeholder[0]
+            return b"0" if _NUMBER_MARK in placeholder[0] else placeholder[0]
         return _escape(live, raw, placeholder.start()) if quoted else _as_bytes(live)
 
     def number(placeholder: re.Match[bytes]) -> bytes:
@@ -135,7 +135,7 @@ def fill(raw: bytes, bindings: Mapping[str, str], *, quoted: bool = True) -> byt
         hole = unquote(placeholder[0].decode())
         if hole.startswith('"'):
             return bindings.get(hole.strip('"'), "0").encode()
-        live = bindings.get(hole)
+        live = bindings.get(hole, "0" if f"{NUMBER_SUFFIX}:" in hole else None)
         return placeholder[0] if live is None else encode_percent(_as_bytes(live))
 
     if _holds_encoded(raw):

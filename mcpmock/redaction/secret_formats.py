@@ -224,7 +224,10 @@ def evident_formats(raw: bytes, span: Span) -> Iterator[Found]:
     """
     for found, kind in formats(raw, span):
         value = raw[found.start : found.end]
-        if kind in _EVIDENT and not _EXAMPLE.search(value) and len({*value}) >= _MIN_DIFFERENT:
+        if kind not in _EVIDENT or len({*value}) < _MIN_DIFFERENT:
+            continue
+        parts = value.split(b".") if kind == "jwt" else ()  # that of jwt.io is of John Doe, 12345
+        if not any(_EXAMPLE.search(part) for part in (value, *map(_decoded, parts))):
             yield found, kind
 
 
@@ -291,6 +294,10 @@ def _is_basic(credentials: bytes) -> bool:
     text.
     """
     return b":" in (decode_base64(credentials) or b"")
+
+
+def _decoded(part: bytes) -> bytes:
+    return decode_base64(part) or b""
 
 
 def _text(name: bytes) -> str:

@@ -175,6 +175,7 @@ class TextRedactor:
         is_content: IsContent,
         *,
         rules: bool = True,
+        declared: bool = False,
     ) -> list[Replacement]:
         """Return each string under a secret's name, what the others hold, and each number that a
         rule of the user names.
@@ -197,8 +198,7 @@ class TextRedactor:
             elif own and (kind := mine(path)) is not None:
                 replacements += self._own_string(raw, inside, kind)
             else:
-                declared = rules and is_declaration(path)
-                look = Look(rules, declared, own)
+                look = Look(rules, declared or (rules and is_declaration(path)), own)
                 replacements += self._scan_string(raw, inside, depth, look)
         if self._may_know(raw):
             replacements += self._scan_names(raw, depth)
@@ -281,7 +281,9 @@ class TextRedactor:
         if depth <= MAX_DEPTH and is_json(text):
             kind_of = self._kind_of_path if names else no_kind
             content = everywhere if look.own else nowhere
-            inside = self._scan_json(text, depth, kind_of, content, rules=look.rules)
+            inside = self._scan_json(
+                text, depth, kind_of, content, rules=look.rules, declared=look.declared
+            )
             return self._with_matches(text, inside) if look.own and look.rules else inside
         found = settings(text, self.rules.built_in_kind) if names else ()
         return self._scan_text(text, depth, found, look=look)
@@ -341,7 +343,10 @@ class TextRedactor:
             for part in _free_parts(kept, span):
                 value = decoded(text[part.start : part.end])
                 if value.strip() and _insert_if_free(kept, part):
-                    new = self.table.encoded_placeholder(kind, value, own=True)
+                    # In quotes of its own it is a text, and would come back as a number.
+                    inside = part != (0, len(text)) and not _is_quoted(text, part)
+                    number = self.table.number_in_text(value) if inside else None
+                    new = number or self.table.encoded_placeholder(kind, value, own=True)
                     replacements.append((part, new))
         if PLACEHOLDER in text:
             self.table.reserve_in(text)
@@ -367,7 +372,10 @@ class TextRedactor:
             kind_of = self._kind_of_path if look.rules and not look.declared else no_kind
             content = everywhere if look.own else nowhere
             part = text[at:]
-            for span, new in self._scan_json(part, depth, kind_of, content, rules=look.rules):
+            found = self._scan_json(
+                part, depth, kind_of, content, rules=look.rules, declared=look.declared
+            )
+            for span, new in found:
                 moved = Span(span.start + at, span.end + at)
                 yield moved, new
                 text = text[: moved.start] + b" " * (span.end - span.start) + text[moved.end :]
@@ -414,6 +422,10 @@ def _is_content_of_line(path: Path) -> bool:
 def _escape(new: bytes) -> bytes:
     """Return a replacement as a JSON string spells it. That of a number has quotes of its own."""
     return new.replace(b"\\", b"\\\\").replace(b'"', b'\\"') if b'"' in new else new
+
+
+def _is_quoted(text: bytes, span: Span) -> bool:
+    return text[span.start - 1 : span.start] == b'"' or text[span.end : span.end + 1] == b'"'
 
 
 def _free_parts(kept: list[Span], span: Span) -> Iterator[Span]:

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import trio
 
+from mcpmock.batch.redaction_rules import redaction_rules_beside
 from mcpmock.cassette.file import read_bytes
 from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.parser import read
@@ -30,7 +31,6 @@ from mcpmock.playback.plan.steps import bare_take
 from mcpmock.playback.timing import Timing
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.redaction.placeholders import highest_number
-from mcpmock.redaction.redaction_rules import NO_OWN_RULES, rules_of_header
 from mcpmock.runner import FLUSH_TIMEOUT_S
 from mcpmock.transports.session_router import TransportKind
 
@@ -145,7 +145,6 @@ async def drive_and_record(
     `run_sessions` does.
     """
     redact = any(take.header.redaction != "off" for take in cassette.takes)
-    own = [rules_of_header(take.header.redaction) for take in cassette.takes]
     with TemporaryDirectory(prefix="mcpmock-") as folder:
         output = Path(folder) / "live.jsonl"
         setup = Setup(
@@ -155,7 +154,7 @@ async def drive_and_record(
             recording=Recording(
                 output=output,
                 redact=redact,
-                rules=sum(own, NO_OWN_RULES),
+                rules=redaction_rules_beside(cassette),
                 placeholders=highest_number(cassette),
                 values=values or {},
             ),

@@ -120,16 +120,38 @@ def test_values(shape: str, spelling: str, rule: str) -> None:
 def test_numbers(number: str, rule: str) -> None:
     """So it is with numbers, which come back as the numbers of the client."""
     rules, value = RULES[rule], NUMBERS[number]
-    told = {"ownerName": [value], "text": to_json({"ownerName": value, "n": 1})}
-    said = [call(1, "t", ownerName=value), response(1, told)]
+
+    def told(number: float) -> dict[str, Any]:
+        return {"ownerName": [number], "text": to_json({"ownerName": number, "n": 1})}
+
+    said = [call(1, "t", ownerName=value), response(1, told(value))]
     data = recorded(said, rules)
 
     assert str(value).encode() not in data
     assert [] == scan_cassette(data, rules)
-    assert [told] == [one["result"] for one in heard(data, said)]
-    assert [told] == [one["result"] for one in heard(data, said, rules)]
+    assert [told(value)] == [one["result"] for one in heard(data, said)]
+    assert [told(value)] == [one["result"] for one in heard(data, said, rules)]
     live = [call(1, "t", ownerName=8), b""]
-    assert {"ownerName": [8], "text": '{"ownerName": 8, "n": 1}'} == heard(data, live)[0]["result"]
+    assert told(8) == heard(data, live)[0]["result"]
+
+
+@pytest.mark.parametrize("spelling", [one for one in SPELLINGS if one != "alone"])
+@pytest.mark.parametrize("rule", ["key", "hashed"])
+def test_numbers_in_texts(spelling: str, rule: str) -> None:
+    """From eight digits on they are found in texts too, and come back there."""
+    rules, spell = RULES[rule], SPELLINGS[spelling]
+
+    def told(number: int) -> dict[str, Any]:
+        return {"text": spell(f"no. {number}, or"), "own": str(number), "quoted": f'"{number}"'}
+
+    said = [call(1, "t", ownerName=471112345678), response(1, told(471112345678))]
+    data = recorded(said, rules)
+    found = heard(data, [call(1, "t", ownerName=8)])[0]["result"]
+
+    assert b"471112345678" not in data
+    assert [] == scan_cassette(data, rules)
+    assert told(8)["text"] == found["text"]
+    assert found["own"].startswith("mcpmock:secret:owner-name:")
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
@@ -171,3 +193,14 @@ def test_hashes_tell_customers_apart() -> None:
     assert [2, 1] == [one["result"]["n"] for one in heard(data, turned, rules)]
     assert "error" in heard(data, stranger, rules)[0]
     assert [1] == [one["result"]["n"] for one in heard(data, stranger)]
+
+
+def test_a_miss_hides_what_the_rules_name() -> None:
+    """What is told of a request that was not recorded has none of the live values."""
+    rules = RULES["key"]
+    data = recorded([call(1, "t", owner="Ada Lovelace", n=1), response(1, {})], rules)
+    played = replay(read("a.jsonl", data), redaction=rules)
+    [told] = played.heard(call(1, "t", owner="Grace Hopper", n="by Grace Hopper"))
+
+    assert b"Grace" not in told
+    assert b"mcpmock:secret:owner:" in told

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
 
+import mcpmock
 from mcpmock.protocol.messages import S2C, Frame, HttpRequest, HttpResponse, Stderr
 from mcpmock.redaction.redaction_rules import (
     NO_OWN_RULES,
@@ -16,7 +18,7 @@ from mcpmock.redaction.redaction_rules import (
     rules_of_header,
 )
 from mcpmock.redaction.redactor import Redactor, redaction_of
-from tests.support import INITIALIZE, batch, call, request, response
+from tests.support import INITIALIZE, batch, c, call, cassette_bytes, request, response
 
 HOLE = "mcpmock:secret"
 
@@ -328,3 +330,21 @@ def test_what_a_header_says() -> None:
     assert RedactionRules.parse(["who"], (), ["$.arguments.x"], ["page"]) == rules_of_header(said)
     assert not rules_of_header({"rules": 3})
     assert "own" not in redaction_of(NO_OWN_RULES)
+
+
+def test_rules_of_programs(tmp_path: Path) -> None:
+    """`mcpmock.redact` and `mcpmock.scan` take the rules of the command line, and those beside a
+    file.
+    """
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(cassette_bytes(c(call(1, "t", owner="Ada Lovelace", city="Turin"))))
+    assert b"Ada" not in mcpmock.redact(call(1, "t", owner="Ada"), redact_key=["owner"])
+    assert ["owner"] == [one.kind for one in mcpmock.scan(file, redact_key=["owner"])]
+    (tmp_path / "mcpmock.toml").write_text('[redact]\nvalue = ["(?P<city>Turin)"]\n')
+    assert ["city"] == [one.kind for one in mcpmock.scan(file)]
+    clean = mcpmock.redact(file, redact_path=["$.arguments.owner"])
+    assert b"mcpmock:secret:city:" in (clean.takes[0].events[0].payload or b"")
+    assert [] == mcpmock.scan(clean, redact_key=["owner"], redact_value=["Turin"])
+    for rules, error in (({"redact_value": ["("]}, RedactionRuleError), ({"keep": []}, TypeError)):
+        with pytest.raises(error):
+            mcpmock.scan(file, **rules)

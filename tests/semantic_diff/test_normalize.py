@@ -120,6 +120,15 @@ def test_who_is_who() -> None:
     assert not namings.same(one, "live")
 
 
+def test_a_number_that_was_driven() -> None:
+    """`drive` sends 0 in the place of a number, and a text repeats it."""
+    hole = f"{SECRET}account-number:2"
+
+    assert Namings().same(f"account {hole}, of {SECRET}who:1", f"account 0, of {SECRET}who:7")
+    assert Namings().same(f"account {hole}", f"account {SECRET}account-number:9")
+    assert not Namings().same(f"account {hole}", "account 7")
+
+
 @pytest.mark.parametrize("value", [None, {"a": [1, "é"]}, "\ud800", 10**30])
 def test_values_as_text(value: Any) -> None:
     """Values are shown as JSON, also those that msgspec does not encode."""
