@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from mcpmock.errors import CannotStart
 
+from . import inherited
 from .process_watchdog import ProcessWatchdog
 
 
@@ -71,6 +72,7 @@ class ChildProcess:
                 # A process group of its own: npx and uvx start the server as a grandchild, and only
                 # the group reaches that too. A Ctrl-C for us does not, so the channel hands it on.
                 start_new_session=True,
+                pass_fds=inherited.descriptors,
             )
         except OSError:
             _close(self.stdin, self.stdout, self.stderr)

@@ -28,10 +28,12 @@ def main() -> None:
 
 
 def _run() -> int:
+    from mcpmock.channels.inherited import note_descriptors
     from mcpmock.channels.standard_streams import guard_standard_streams
 
     from . import early_start
 
+    note_descriptors()
     guard_standard_streams()
     early_start.start_server(sys.argv[1:])
     try:

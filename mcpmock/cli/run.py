@@ -105,6 +105,7 @@ def _run(launch: Launch, folder: Path) -> int:
     """Run the client to its end. Ctrl-C goes to it, from the terminal; other signals are passed on,
     so that the temporary folder is removed.
     """
+    from mcpmock.channels.inherited import descriptors
     from mcpmock.client_config.launch import CONFIG_FILE
 
     if launch.config:
@@ -124,7 +125,7 @@ def _run(launch: Launch, folder: Path) -> int:
     for signum in (signal.SIGINT, signal.SIGQUIT):
         signal.signal(signum, lambda *_: None)  # the client would inherit SIG_IGN
     try:
-        process = subprocess.Popen(launch.words, env=environment)
+        process = subprocess.Popen(launch.words, env=environment, pass_fds=descriptors)
     except OSError as error:
         found = not isinstance(error, FileNotFoundError)
         reason = os.strerror(error.errno or 0)

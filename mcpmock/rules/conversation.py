@@ -25,6 +25,10 @@ from .messages import Judge, MessageChecker
 from .revisions import revision_named, revision_of
 from .specification import Breach, Violation
 
+_END_OF_STREAM = b"[DONE]"
+"""The last event of the APIs of language models, which some frameworks write at the end of every
+stream. It is no message.
+"""
 _OVER_HTTP = ("streamable-http", "sse")
 
 
@@ -164,6 +168,8 @@ class ConversationChecker:
             )
         elif self._is_mcp(exchange):
             yield from self._violations(http_heads.check_body(exchange, frame.raw), exchange)
+        if frame.raw.strip() == _END_OF_STREAM and exchange.streams:
+            return
         event = None if exchange.event is None else exchange.event.event
         if event not in (None, "", "message") or exchange.repeated or not frame.raw.strip():
             return

@@ -92,12 +92,6 @@ def _python_server(method: str) -> DeviationTest:
 
 DEVIATIONS = (
     Deviation(
-        "json-rpc",
-        "servers that end an event stream as the APIs of language models do",
-        "its last event is no message, and SDK clients only log it",
-        _has_raw(b"[DONE]"),
-    ),
-    Deviation(
         "progress-after-cancel",
         "the TypeScript SDK's servers",
         "they go on with a cancelled call, and with its progress",
