@@ -55,6 +55,8 @@ def describe_misses(misses: Sequence[Miss], cassette: str) -> str:
     """Return how many requests were misses, and of the first one what would allow it."""
     first, rest = misses[0].summarize(keywords=True), len(misses) - 1
     match, more = ("match", f"; and {rest} more") if rest else ("matches", "")
+    if misses[0].unread:
+        return f"{first}{more}"
     return f"{many(len(misses), 'request')} {match} nothing recorded in {cassette}: {first}{more}"
 
 

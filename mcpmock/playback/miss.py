@@ -115,6 +115,8 @@ class Miss:
     """The revisions of the recording and of the client in words, where their eras differ."""
     asked: str = ""
     """The name and the arguments in words, without secrets."""
+    unread: str = ""
+    """What the client sent in words, where it is no message."""
 
     @property
     def request(self) -> str:
@@ -134,12 +136,16 @@ class Miss:
     @property
     def sentence(self) -> str:
         """What to say in one line: the request, the nearest recorded one, and a rule."""
+        if self.unread:
+            return printable(self.unread)
         return f"nothing recorded answers {self.summarize()}"
 
     def summarize(self, *, keywords: bool = False) -> str:
         """Return the request, the nearest recorded one, and a rule; with `keywords` as in
         Python.
         """
+        if self.unread:
+            return self.sentence
         text = self.request + (f" ({self.revisions})" if self.revisions else "")
         if self.near:
             text += f"; nearest: {self.near[0].source}, {self._nearest_place}"
@@ -228,6 +234,20 @@ def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
     message = f"mcpmock: {miss.sentence}"
     errors = [edit.error(id_, NOTHING_RECORDED, message, data) for id_ in ids]
     return Frame(S2C, b"[%b]" % b",".join(errors) if batch else errors[0])
+
+
+def unread_message(
+    live: ClientMessage, known: Bindings, rules: RedactionRules | None = None
+) -> Miss:
+    """Return the miss of what a client sent that is no message: nobody answers it."""
+    from mcpmock.redaction.redactor import Redactor
+
+    redactor = Redactor() if rules is None else Redactor(rules)
+    redactor.learn_bindings(known)
+    raw = live.frame.raw
+    text = _spell(redactor.text(raw).decode("utf-8", "replace"))
+    told = f"the client sent {many(len(raw), 'byte')}, no JSON-RPC message; nothing answers it"
+    return Miss(live.name, (), unread=f"{told}: {excerpt(text, _MAX_ARGUMENTS_CHARS)}")
 
 
 def hide_secrets(

@@ -56,7 +56,7 @@ from .fallback import (
 )
 from .header_verdicts import MIN_ERROR_STATUS
 from .matcher import Matcher, MatchResult
-from .miss import Miss, NearMiss, ProposedRule, first_near, hide_secrets, miss_error
+from .miss import Miss, NearMiss, ProposedRule, first_near, hide_secrets, miss_error, unread_message
 from .repeats import Repeats
 from .request_assembly import ClientMessage, RequestAssembly
 from .request_key import MATCH_LEVELS, MatchSubject
@@ -358,6 +358,12 @@ class Player(Stage):
         if alone and not (self.stateless or self._led or self._narrowed):
             self._streams[live.exchange] = live
         known = self._candidates.accept_any(live, now)
+        if isinstance(live.content, Opaque) and live.is_posted and live.frame.raw.strip():
+            if not (known or self.backed or (self._stubs and self._is_recorded(live))):
+                self.missed += 1
+                rules = self.selection.options.redaction
+                self.report(unread_message(live, self.bindings, rules))
+            return
         if known or self.leading is None or isinstance(live.frame.fact, StreamEnd):
             return
         if self._strict and not alone:

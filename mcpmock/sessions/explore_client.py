@@ -162,7 +162,7 @@ class ExploredClient(ExploredPeer):
             stderr=ended.stderr,
             leftover=ended.leftover,
             misses=tuple(
-                f"nothing recorded answers its {note.request}"
+                note.unread or f"nothing recorded answers its {note.request}"
                 for note in misses
                 if isinstance(note, Miss)
             ),

@@ -17,6 +17,8 @@ def miss_lines(miss: Miss, file: Path, *, keywords: bool = False) -> list[str]:
     """Return the lines of the report. They quote the traffic: print them through `printable`. With
     `keywords` the options are written as in Python.
     """
+    if miss.unread:
+        return [miss.unread]
     command = ["--filter", term("method", miss.method)]
     show = mcpmock_command("show", str(file), options=command)
     return [

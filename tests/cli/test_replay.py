@@ -217,3 +217,40 @@ def test_null_is_not_absent() -> None:
         "  event 4: different; $.a: recorded null, asked 1; $.c: recorded absent, asked null"
         == (miss_lines(Miss("tools/call", (near,)), Path("a.jsonl"))[1])
     )
+
+
+@pytest.mark.parametrize(
+    ("sent", "shown"),
+    [
+        (b"hello", '5 bytes, no JSON-RPC message; nothing answers it: "hello"'),
+        (b'{"jsonrpc":"2.0","id":1', '{\\"jsonrpc'),
+        (b"[]", '"[]"'),
+        (b"null", '"null"'),
+        (b'{"jsonrpc":"2.0"}', "jsonrpc"),
+        (b"\x00\x01\x1b[2J", "\\u0000\\u0001\\u001b[2J"),
+        (b"\xff\xfe{\x00}\x00", "\ufffd"),
+        (b"Content-Length: 52\r", "Content-Length"),
+        (b"token=ghp_0123456789abcdefghijABCDEFGHIJ012345", "mcpmock:secret:"),
+        (b"x" * 5000, "xxx..."),
+    ],
+)
+@pytest.mark.parametrize("order", ["causal", "strict", "any"])
+def test_what_is_no_message_is_told(
+    run: Run, file: Path, client: MemoryChannel, sent: bytes, shown: str, order: str
+) -> None:
+    """In one line, with `-q` too, and the exit status is 1; never silence."""
+    says(client, sent)
+    status, _, err = run("replay", "-q", "--order", order, file)
+
+    [line] = err.splitlines()
+    assert 1 == status
+    assert line.startswith(f"mcpmock: the client sent {len(sent)} bytes, no JSON-RPC message; ")
+    assert shown in line
+    assert len(line) < 250
+
+
+def test_an_empty_line_is_nothing(run: Run, file: Path, client: MemoryChannel) -> None:
+    """Some clients end messages with two line ends."""
+    says(client, b"", b"  ", b"\r")
+
+    assert (0, "") == run("replay", "-q", file)[::2]

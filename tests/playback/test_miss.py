@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from mcpmock.playback.miss import STUBBED, Miss, NearMiss, miss_error
+from mcpmock.playback.player import Player, PlayerNote, PlayerOptions, SessionSelection
 from mcpmock.playback.variables import Mismatch
+from tests.support import answers, in_session, over_http, post, script
 
 MISS = Miss(
     "tools/call",
@@ -76,3 +78,22 @@ def test_a_miss_can_tell_of_any_value(odd: Any) -> None:
 def test_a_miss_of_an_odd_method() -> None:
     """A method that no encoder takes can be named too."""
     assert 1 == value(miss_error([b"1"], Miss("\ud800", ()), batch=False).raw)["id"]
+
+
+@pytest.mark.parametrize("stateless", [False, True])
+def test_a_posted_body_that_is_no_message(stateless: bool) -> None:
+    """It gets 400, and is a miss; one that was recorded so is none."""
+    session = None if stateless else "one"
+    steps = [post(1, b"odd", session=session), answers(1, b"{}", 400)]
+    told: list[Miss | PlayerNote] = []
+    recorded = over_http(in_session(1, *steps))
+    player = Player(SessionSelection(recorded, PlayerOptions()), told.append, stateless=stateless)
+    played = script(player).abandon()
+
+    assert "5 400 application/json" in played.hears(0.0, post(5, b"odd", session=session))
+    assert [] == told
+    assert "6 400 application/json" in played.hears(1.0, post(6, b"hello", session=session))
+    [miss] = told
+    assert isinstance(miss, Miss)
+    assert '5 bytes, no JSON-RPC message; nothing answers it: "hello"' in miss.sentence
+    assert 1 == player.missed

@@ -279,13 +279,15 @@ def test_cancelling_the_unknown() -> None:
 
 
 def test_opaque_lines() -> None:
-    """What is no JSON-RPC matches by its bytes and lets happen what waited for it."""
+    """What is no JSON-RPC matches by its bytes and lets happen what waited for it, else it is a
+    miss.
+    """
     parse_error = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}'
     played = play(c(b'{"torn'), s(parse_error))
 
     assert [] == played.heard(b'{"other')
     assert [parse_error] == played.heard(b'{"torn')
-    assert 0 == player_of(played).missed
+    assert 1 == player_of(played).missed
 
 
 def test_standard_error_at_its_place() -> None:
