@@ -282,9 +282,7 @@ class _Reporter:
 
     def report_leftovers(self) -> None:
         player = self._player
-        if player is None or player.leading is None or self._console.quiet:
-            return
-        if not (player.missed or self._console.verbose):
+        if player is None or self._console.quiet or not (player.missed or self._console.verbose):
             return
         for line in player.leftovers():
             self._print("leftover", line)

@@ -44,6 +44,8 @@ class OverlapWaits:
     """When the client last sent anything."""
     since: dict[int, float] = attrs.field(factory=dict)
     """The held messages, and since when they are held."""
+    first_missing: int = 0
+    """All requests of lower ranks have come."""
     _overlaps: dict[int, Overlaps] = attrs.field(factory=dict)
     """What each of them waits for."""
     _missing: dict[int, int] = attrs.field(factory=dict)
@@ -57,8 +59,6 @@ class OverlapWaits:
     # are all open together are 1.2e9 steps.
     _of_event: defaultdict[int, list[int]] = attrs.field(factory=lambda: defaultdict(list))
     """The messages that wait for a client event that is in no stretch."""
-    _first_missing: int = 0
-    """All requests of lower ranks have come."""
     _before: dict[int, int] = attrs.field(factory=dict)
     """By the higher ranks of requests that came: a lower one, and all between the two came too."""
     _deadlines: list[tuple[float, int]] = attrs.field(factory=list)
@@ -167,12 +167,12 @@ class OverlapWaits:
 
     def _pass_request(self, rank: int | None) -> Iterable[int]:
         """Return the messages whose whole stretch has come with this request."""
-        if rank is None or rank < self._first_missing or rank in self._before:
+        if rank is None or rank < self.first_missing or rank in self._before:
             return ()
-        if rank == self._first_missing:
-            self._first_missing += 1
-            while self._before.pop(self._first_missing, None) is not None:
-                self._first_missing += 1
+        if rank == self.first_missing:
+            self.first_missing += 1
+            while self._before.pop(self.first_missing, None) is not None:
+                self.first_missing += 1
         else:
             self._before[rank] = rank - 1
         if rank not in self._behind:
@@ -191,4 +191,4 @@ class OverlapWaits:
             found = self._before[found]
         while rank != found:  # the next search takes the short way
             self._before[rank], rank = found, self._before[rank]
-        return found if found >= self._first_missing else -1
+        return found if found >= self.first_missing else -1

@@ -21,6 +21,7 @@ from typing import Literal
 
 import attrs
 
+from mcpmock.cassette.model import Episode
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
 from mcpmock.protocol import edit
 from mcpmock.protocol.correlation import CANCELLED
@@ -55,6 +56,7 @@ from .fallback import (
     exchange,
 )
 from .header_verdicts import MIN_ERROR_STATUS
+from .known_answers import KnownAnswers
 from .matcher import Matcher, MatchResult
 from .miss import Miss, NearMiss, ProposedRule, first_near, hide_secrets, miss_error, unread_message
 from .repeats import Repeats
@@ -105,6 +107,7 @@ class InexactAnswer(PlayerNote):
         return f"{self.method} {self.name}".rstrip() + f": {self.text}"
 
 
+_CLIENT_CLOSED = "the client closed"
 Report = Callable[[Miss | PlayerNote], None]
 
 
@@ -137,10 +140,14 @@ class Player(Stage):
     _began: float = 0.0
     _streams: dict[int | None, ClientMessage] = attrs.field(factory=dict)
     """The requests without a message, by exchange, that came before any that was answered."""
-    _led: bool = False
-    """The selection knows which episode gave this session its first answer."""
-    _narrowed: bool = False
-    """The selection knows that this session is one episode and no other."""
+    _known: KnownAnswers | None = None
+    """It answers, and nothing else here has begun."""
+    _choice: Sequence[int] = ()
+    """The episodes that this session could be at its beginning, as the selection numbers them."""
+    _reported: Literal["nothing", "lead", "episode"] = "nothing"
+    """What the selection knows of this session: nothing; the episode that gave the first answer; or
+    that it is one episode and no other.
+    """
     _over: bool = False
     """The client ended the session."""
     _wake_at: float | None = None
@@ -158,25 +165,68 @@ class Player(Stage):
             merged.speak()
             self._candidates.all = [merged]
             return ()  # no client is connected yet
-        self._candidates.all = self.selection.candidates(self._session_id)
-        if not self._stubs:
-            self._candidates.begin(now)
+        self._choice = self.selection.choice()
+        self._known = self.selection.known_answers(self._choice, now)
+        if self._known is None:
+            self._begin_session()
         return self._send_due(now)
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        if self._known is not None:
+            if self._known.take(seen, now):
+                self._note_known(self._known)
+                return self._send_due(now)
+            self._take_over()
+        self._take(seen, now)
+        return self._send_due(now)
+
+    def _take(self, seen: Sequence[Frame], now: float) -> None:
         self._candidates.note_activity(now)
         for frame in seen:
             live = self._assembly.add(frame)
             if live is not None:
                 self._receive(live, now)
-        return self._send_due(now)
 
     def wake(self, now: float) -> Iterable[Action]:
         return self._send_due(now)
 
+    def _begin_session(self) -> None:
+        self._candidates.all = self.selection.candidates(self._session_id, self._choice)
+        if not self._stubs:
+            self._candidates.begin(self._began)
+
+    def _take_over(self) -> None:
+        """Continue for the known answers: take what they took, at the same times. What that sends
+        was sent.
+        """
+        known, self._known = self._known, None
+        assert known is not None
+        reported, self._reported = self._reported, "episode"
+        alive = {cursor.number for cursor in known.cursors}
+        self._choice = [number for number in self._choice if number in alive]
+        self._begin_session()
+        self._send_due(self._began)
+        for at, seen in known.past:
+            if seen:
+                self._take(seen, at)
+            self._send_due(at)
+        self._reported, self._wake_at = reported, None
+
+    def _note_known(self, known: KnownAnswers) -> None:
+        """Note what the known answers found out about this session."""
+        alone = len(known.cursors) == 1
+        if known.asked:
+            self._note_selected(known.episode, alone=alone)
+        if known.ended:
+            if known.answered:
+                self._note_selected(known.episode, alone=True)
+            self._closing = self._closing or _CLIENT_CLOSED
+
     @property
     def leading(self) -> Candidate | None:
         """The candidate that speaks."""
+        if self._known is not None:
+            self._take_over()
         return self._candidates.lead
 
     @property
@@ -242,8 +292,7 @@ class Player(Stage):
             level = self._accept_request(live, now)
         if level is not None:
             self._report_level(live, level)
-            if not self._narrowed:
-                self._note_selected()
+            self._note_lead()
         elif not self._over and self._repeat(live, now):
             if not self._stubs:
                 self.report(PlayerNote(live.name, "asked again; a recorded answer is repeated"))
@@ -292,16 +341,19 @@ class Player(Stage):
         recorded = ", ".join(sorted(self.selection.revisions))
         return f"recorded with revision {recorded}, asked with {self._translated_to}"
 
-    def _note_selected(self) -> None:
-        """Note what was selected: other sessions take other episodes first."""
+    def _note_lead(self) -> None:
         lead = self._candidates.lead
         assert lead is not None
-        if len(self._candidates.all) == 1:
-            self.selection.mark_played(lead)
-            self._narrowed = True
-        if not (self._narrowed or self._led):
-            self.selection.mark_led(lead)
-            self._led = True
+        self._note_selected(lead.plan.episode, alone=len(self._candidates.all) == 1)
+
+    def _note_selected(self, episode: Episode, *, alone: bool) -> None:
+        """Let the selection know what this session is: others take other episodes first."""
+        if alone and self._reported != "episode":
+            self.selection.mark_played(episode)
+            self._reported = "episode"
+        elif self._reported == "nothing":
+            self.selection.mark_led(episode)
+            self._reported = "lead"
 
     def _receive_end(self, live: ClientMessage, now: float) -> None:
         """Note that the client will send nothing more."""
@@ -310,9 +362,8 @@ class Player(Stage):
             candidate.stop_waiting(now)
         lead = self._candidates.lead
         if lead is not None and lead.answered:
-            self.selection.mark_played(lead)
-            self._narrowed = True
-        self._closing = self._closing or "the client closed"
+            self._note_selected(lead.plan.episode, alone=True)
+        self._closing = self._closing or _CLIENT_CLOSED
 
     def _receive_other(self, live: ClientMessage, now: float) -> None:
         """Take a message that wants no JSON-RPC answer. Over HTTP it gets a response all the
@@ -355,7 +406,7 @@ class Player(Stage):
     def _follow(self, live: ClientMessage, now: float) -> None:
         """Take a message that only lets happen what waited for it."""
         alone = isinstance(live.frame.fact, HttpRequest)
-        if alone and not (self.stateless or self._led or self._narrowed):
+        if alone and not self.stateless and self._reported == "nothing":
             self._streams[live.exchange] = live
         known = self._candidates.accept_any(live, now)
         if isinstance(live.content, Opaque) and live.is_posted and live.frame.raw.strip():
@@ -449,8 +500,7 @@ class Player(Stage):
             found[0].candidate.accept(found[0].match, live, now)
         else:
             self._candidates.accept_loosely(found, live, now, keep=keep)
-            if not self._narrowed:
-                self._note_selected()
+            self._note_lead()
         return found[0]
 
     def _repeat_nearest(
@@ -669,9 +719,10 @@ class Player(Stage):
     def _send_due(self, now: float) -> Iterable[Action]:
         """Send what is due and says when to come again."""
         frames: list[Frame] = []
-        speakers = self._speakers
-        for candidate in speakers:
-            frames += candidate.send_due(now)
+        speakers: Sequence[Candidate | KnownAnswers]
+        speakers = self._speakers if self._known is None else [self._known]
+        for one in speakers:
+            frames += one.send_due(now)
         if self._repeats.playing:
             self._repeats.drop_finished()
             speakers = self._speakers

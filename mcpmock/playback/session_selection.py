@@ -33,7 +33,9 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.revisions import is_modern
 from mcpmock.protocol.transport_facts import NO_SESSION
 
+from .answer_index import AnswerIndex, index_answers
 from .candidates import Candidate
+from .known_answers import EpisodeCursor, KnownAnswers
 from .matcher import Matcher, RequestIndex
 from .miss import ANY_SESSION, ELSEWHERE, NearMiss
 from .request_key import MATCH_LEVELS, MatchSubject
@@ -123,6 +125,8 @@ class SessionSelection:
     """The episodes for exchanges without a session."""
     _indexes: dict[int, RequestIndex] = attrs.field(factory=dict)
     """The plans made so far, by the number of their episode, each with its index."""
+    _answers: dict[int, AnswerIndex | None] = attrs.field(factory=dict)
+    """What answers without a plan, by the number of the episode; None where nothing does."""
     _translated: dict[str, list[RequestIndex]] = attrs.field(factory=dict)
     """The plans for clients of a revision that was not recorded, by the revision."""
     _played: set[int] = attrs.field(factory=set)
@@ -162,14 +166,37 @@ class SessionSelection:
         selection.options = attrs.evolve(self.options, pace=pace)
         return selection
 
-    def candidates(self, session: SessionId) -> list[Candidate]:
-        """Return a candidate for every episode that may be played: those not played yet first, in
+    def choice(self) -> list[int]:
+        """Return the numbers of the episodes that may be played: those not played yet first, in
         recorded order, and of these first the ones that no session answers from.
         """
         fresh = [number for number in range(len(self._episodes)) if number not in self._played]
         fresh.sort(key=lambda number: (self._led.get(number, 0), number))
         again = sorted(self._played) if self.options.sessions == "reuse" else []
-        return [self.candidate(self.index(number), session) for number in (*fresh, *again)]
+        return [*fresh, *again]
+
+    def known_answers(self, choice: Sequence[int], now: float) -> KnownAnswers | None:
+        """Return what answers in front of the player; None where only a plan will do."""
+        options = self.options
+        plain = options.order == "causal" and options.pace.timing.kind == "none"
+        if not plain or options.rules or self._variables is not None or not choice:
+            return None
+        cursors = []
+        for number in choice:
+            if number not in self._answers:
+                self._answers[number] = index_answers(self._episodes[number])
+            index = self._answers[number]
+            if index is None:
+                return None
+            cursors.append(EpisodeCursor(number, index))
+        return KnownAnswers(cursors, options.pace, now)
+
+    def candidates(
+        self, session: SessionId, choice: Sequence[int] | None = None
+    ) -> list[Candidate]:
+        """Return a candidate for each of these episodes, or for each that may be played."""
+        numbers = self.choice() if choice is None else choice
+        return [self.candidate(self.index(number), session) for number in numbers]
 
     def stateless(self, session: SessionId) -> Candidate:
         """Return the candidate for exchanges that belong to no session: all recorded ones,
@@ -268,7 +295,8 @@ class SessionSelection:
     def near_elsewhere(self, live: MatchSubject, candidates: Sequence[Candidate]) -> list[NearMiss]:
         """Return the near misses in episodes that are not candidates of the session."""
         mine = {id(candidate.plan) for candidate in candidates}
-        others = (index for index in self._indexes.values() if id(index.plan) not in mine)
+        played = map(self.index, sorted({*self._answers, *self._indexes}))
+        others = (index for index in played if id(index.plan) not in mine)
         levels = 1 if self.options.exact else len(MATCH_LEVELS)
         found = (
             near for index in others for near in Matcher(index, self._strict, levels).near(live)
@@ -280,19 +308,18 @@ class SessionSelection:
             for near in found
         ]
 
-    def mark_played(self, candidate: Candidate) -> None:
+    def mark_played(self, episode: Episode) -> None:
         """Note that an answer was taken from this episode alone."""
-        self._played |= self._numbers(candidate)
+        self._played |= self._numbers(episode)
 
-    def mark_led(self, candidate: Candidate) -> None:
+    def mark_led(self, episode: Episode) -> None:
         """Note that an answer was taken from this episode, though the session might still be
         another one.
         """
-        self._led.update((number, next(self._turns)) for number in self._numbers(candidate))
+        self._led.update((number, next(self._turns)) for number in self._numbers(episode))
 
-    def _numbers(self, candidate: Candidate) -> set[int]:
-        episode = candidate.plan.episode
-        return {n for n, index in self._indexes.items() if index.plan.episode is episode}
+    def _numbers(self, episode: Episode) -> set[int]:
+        return {number for number, one in enumerate(self._episodes) if one is episode}
 
 
 def _listed_tools(events: Sequence[Event]) -> Iterator[tuple[str, bool]]:

@@ -183,7 +183,7 @@ class Frame(msgspec.Struct, gc=False):
         return len(self.raw) + len(self.eol) if self.wire is None else len(self.wire)
 
 
-class _Envelope(msgspec.Struct, gc=False):
+class Envelope(msgspec.Struct, gc=False):
     """The top level of a JSON-RPC message. UNSET distinguishes an absent id from `id: null`."""
 
     id: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
@@ -193,7 +193,7 @@ class _Envelope(msgspec.Struct, gc=False):
     error: msgspec.Raw | msgspec.UnsetType = msgspec.UNSET
 
 
-_envelope = msgspec.json.Decoder(_Envelope)
+_envelope = msgspec.json.Decoder(Envelope)
 OPAQUE, BATCH = Opaque(), Batch()
 _MAX_PLAIN_DIGITS = 5000
 
@@ -204,7 +204,23 @@ def parse(raw: bytes) -> Message:
         found = _envelope.decode(raw)
     except UNREADABLE:
         return _parse_by_scan(raw)
-    return _classify(found.id, found.method, found.params, found.result, found.error)
+    return classify(found)
+
+
+def read_envelopes(lines: bytes) -> list[Envelope] | None:
+    """Return the top levels of the messages in these lines, in a third of the time of `parse`; None
+    if one of them has to be looked at alone.
+    """
+    try:
+        return _envelope.decode_lines(lines)
+    except UNREADABLE:
+        return None
+
+
+def classify(envelope: Envelope) -> Message:
+    """Return the message with this top level."""
+    one = envelope
+    return _classify(one.id, one.method, one.params, one.result, one.error)
 
 
 def parse_items(raw: bytes) -> list[Message]:

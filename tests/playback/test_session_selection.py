@@ -44,7 +44,7 @@ def test_another_pace() -> None:
     pace = Pace(Timing("cap", 100))
     twin = selection.paced(pace)
     [first, _] = twin.candidates(session)
-    twin.mark_played(first)
+    twin.mark_played(first.plan.episode)
 
     assert (pace, Pace()) == (first.pace, selection.candidates(session)[0].pace)
     assert first.plan is selection.candidates(session)[-1].plan
@@ -117,11 +117,11 @@ def test_those_not_played_go_first() -> None:
     selection = joined(*(cassette(("stderr", f"{n}"), *STDIO) for n in range(3)))
     candidates = selection.candidates(session)
     names = {id(candidate.plan): n for n, candidate in enumerate(candidates)}
-    selection.mark_played(candidates[1])
-    selection.mark_led(candidates[0])
+    selection.mark_played(candidates[1].plan.episode)
+    selection.mark_led(candidates[0].plan.episode)
 
     assert [2, 0, 1] == [names[id(p.plan)] for p in selection.candidates(session)]
-    selection.mark_led(candidates[2])
+    selection.mark_led(candidates[2].plan.episode)
     assert [0, 2, 1] == [names[id(p.plan)] for p in selection.candidates(session)]
 
 
@@ -129,7 +129,7 @@ def test_those_not_played_go_first() -> None:
 def test_dealt_again(sessions: SessionUse, left: int) -> None:
     """When all were played, they are dealt again, or not."""
     selection = SessionSelection(cassette(*STDIO), PlayerOptions(sessions=sessions))
-    selection.mark_played(selection.candidates(session)[0])
+    selection.mark_played(selection.candidates(session)[0].plan.episode)
 
     assert left == len(selection.candidates(session))
 

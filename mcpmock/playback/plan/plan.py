@@ -28,7 +28,7 @@ from mcpmock.protocol.messages import ExchangeEnd, Frame, HttpRequest, Request, 
 class Overlaps(msgspec.Struct, frozen=True, eq=False, gc=False):
     """The client events `requests[start:stop]`, and `others`."""
 
-    requests: list[int]
+    requests: Sequence[int]
     """The client events with requests, in the order of their arrival; shared by a whole plan."""
     start: int = 0
     stop: int = 0

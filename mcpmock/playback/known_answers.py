@@ -1,0 +1,421 @@
+"""`KnownAnswers`: answers what is spelled as it was recorded, in front of the player.
+
+Most sessions are requests spelled as they were recorded. They need a table (`answer_index`) and no
+plan: an answer takes a tenth of the time. At the first thing that the table does not know, this
+stops for good: the player makes its plan, is fed what was taken, at the times at which it was
+taken, and goes on (`player` does that). So the client gets from here exactly what the player would
+send: what waits for what, and when it leaves, follow the rules of `plan.builder`, `schedule` and
+`overlaps`, for sessions without pauses, over pipes or in memory.
+
+It has no key, no level and no rule: what is not spelled alike, the player compares.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Hashable, Iterable, Sequence
+
+import attrs
+
+from mcpmock.cassette.model import Episode
+from mcpmock.protocol.correlation import CANCELLED
+from mcpmock.protocol.messages import (
+    S2C,
+    Frame,
+    Notification,
+    Request,
+    Response,
+    StreamEnd,
+    member,
+)
+from mcpmock.protocol.raw_json import locate_id, locate_known, splice
+from mcpmock.protocol.revisions import initialized_version
+
+from .answer_index import NONE, AnswerIndex, spelling, without_token
+from .fallback import PROBE
+from .overlaps import OverlapWaits
+from .plan.plan import NO_OVERLAPS, Overlaps
+from .request_key import BY_METHOD_ALONE, handshake_distance, match_subject
+from .timing import Pace
+
+_PROGRESS_PATH = ("params", "progressToken")
+_OTHER, _ANSWER, _PROGRESS = range(3)
+_ReleasedMessage = tuple[int, int, int]
+"""The place of a server message, the client number of its call, and what it is to that."""
+
+
+class _Unknown(Exception):
+    """Only the player knows what to do."""
+
+
+@attrs.define
+class EpisodeCursor:
+    """How far a live session has come in one episode, `number` of the selection."""
+
+    number: int
+    index: AnswerIndex
+    happened: dict[int, float] = attrs.field(factory=dict)
+    """The client numbers that are used up, and when that was."""
+    numbers: dict[bytes, int] = attrs.field(factory=dict)
+    """The calls by the ids that the live client gave them, the latest of each id."""
+    _first: dict[Hashable, int] = attrs.field(factory=dict)
+    """Where in a list of numbers the first one is that may be unused."""
+
+    def find(self, frame: Frame, message: Request | Notification, key: int) -> int | None:
+        """Return the first unused number that asks the same; None without one."""
+        index, method = self.index, message.method
+        spelled = index.spelled.get(key, ())
+        if method in BY_METHOD_ALONE:
+            unused = [number for number in spelled if number not in self.happened]
+            if len(unused) > 1:
+                raise _Unknown  # the nearest is meant
+            found = unused[0] if unused else None
+        else:
+            found = self._first_unused(key, spelled)
+            if found is None or not self._is_spelled_so(found, message):
+                found = self._find_in_other_words(frame)
+            elif found != self._first_unused(method, index.methods[method]):
+                # An earlier one may ask the same in other words.
+                same = index.classes.of_number[found]
+                found = self._first_unused((method, same[0]), same)
+        if found is None:
+            return None
+        if type(message) is Request and index.ranks[found] == NONE:
+            raise _Unknown
+        if index.holes and index.holes[0] < found:
+            raise _Unknown  # that one may be meant
+        return found
+
+    def use(self, number: int, now: float, id_: bytes | None = None) -> None:
+        """Note that a client message has happened; a request has an id."""
+        self.happened[number] = now
+        if id_ is not None:
+            self.numbers[id_] = number
+
+    def find_reply(self, id_: bytes) -> int | None:
+        """Return the first unused reply to the server's request with this id."""
+        replies = self.index.replies.get(id_, ())
+        return next((number for number in replies if number not in self.happened), None)
+
+    def find_cancel(self, call: int) -> int | None:
+        """Return the first unused cancel of a call."""
+        cancels = self.index.cancels.get(call, ())
+        return next((number for number in cancels if number not in self.happened), None)
+
+    def distance(self, number: int, live: Frame) -> int:
+        """Return how different a recorded handshake is from a live one."""
+        recorded, asked = match_subject(self.index.frame(number)), match_subject(live)
+        return 0 if recorded is None or asked is None else handshake_distance(recorded, asked)
+
+    def _find_in_other_words(self, frame: Frame) -> int | None:
+        subject = match_subject(frame)
+        assert subject is not None
+        same = self.index.classes.by_key.get(subject.key(0, bare=True))
+        return None if same is None else self._first_unused((subject.method, same[0]), same)
+
+    def _first_unused(self, place: Hashable, numbers: Sequence[int]) -> int | None:
+        first = start = self._first.get(place, 0)
+        while first < len(numbers) and numbers[first] in self.happened:
+            first += 1
+        if first != start:
+            self._first[place] = first
+        return numbers[first] if first < len(numbers) else None
+
+    def _is_spelled_so(self, number: int, message: Request | Notification) -> bool:
+        """Return whether it is no other message with the same hash."""
+        params = message.params
+        if params is None or params in self.index.raw(number):
+            return True
+        recorded = self.index.frame(number).content
+        if not isinstance(recorded, (Request, Notification)) or recorded.params is None:
+            return False
+        return without_token(recorded.params)[0] == without_token(params)[0]
+
+
+@attrs.define
+class KnownAnswers:
+    """Plays the first of these episodes, as long as everything is spelled as it was recorded."""
+
+    cursors: list[EpisodeCursor]
+    """Those that know all that the client has sent; the first of them is played."""
+    pace: Pace
+    began: float
+    past: list[tuple[float, Sequence[Frame]]] = attrs.field(factory=list)
+    """What was taken and when; nothing, where only time had passed."""
+    asked: bool = False
+    """The client has sent a request."""
+    answered: int = 0
+    """How many answers were sent."""
+    ended: bool = False
+    """The client will send nothing more."""
+    _index: AnswerIndex = attrs.field(init=False)
+    _waits: OverlapWaits = attrs.field(init=False)
+    _held: dict[int, _ReleasedMessage] = attrs.field(factory=dict)
+    """The messages that wait for overlapping requests, by place."""
+    _ready: list[_ReleasedMessage] = attrs.field(factory=list)
+    """What is due now."""
+    _later: list[tuple[float, _ReleasedMessage]] = attrs.field(factory=list)
+    """A heap of what is due later."""
+    _live: dict[int, tuple[bytes, bytes | None]] = attrs.field(factory=dict)
+    """The live ids and progress tokens of calls."""
+    _chain_due: dict[int, float] = attrs.field(factory=dict)
+    """When the latest message of a call is due, where that was not at once."""
+    _progress_due: dict[int, float] = attrs.field(factory=dict)
+    """When the latest progress of a call was due."""
+    _dropped: set[int] = attrs.field(factory=set)
+    """The places of what the client no longer wants."""
+
+    def __attrs_post_init__(self) -> None:
+        self._follow_lead()
+
+    @property
+    def episode(self) -> Episode:
+        """The episode that is played."""
+        return self._index.episode
+
+    def take(self, seen: Sequence[Frame], now: float) -> bool:
+        """Take what the client sent; False if only the player knows what to do: then nothing of
+        this state is of use but the past.
+        """
+        self._waits.last_activity = now
+        try:
+            for frame in seen:
+                self._take(frame, now)
+        except _Unknown:
+            return False
+        self.past.append((now, tuple(seen)))
+        return True
+
+    def send_due(self, now: float) -> list[Frame]:
+        """Return what is due, in order, with the live ids in place of the recorded ones."""
+        if self._waits.since:
+            expired = self._waits.take_expired(now)
+            if expired:
+                self.past.append((now, ()))
+                self._enqueue([self._held.pop(place) for place in expired], now)
+        due, self._ready = self._ready, []
+        if self._later and self._later[0][0] <= now:
+            late = [(now, message) for message in due]
+            while self._later and self._later[0][0] <= now:
+                late.append(heapq.heappop(self._later))
+            due = [message for _, message in sorted(late)]
+            self.past.append((now, ()))
+        elif len(due) > 1:
+            due.sort()
+        frames = []
+        for place, call, kind in due:
+            if place not in self._dropped:
+                self.answered += kind == _ANSWER
+                frame = self._render(place, call, kind)
+                if frame is not None:
+                    frames.append(frame)
+        return frames
+
+    @property
+    def next_due(self) -> float | None:
+        """When `send_due` has something to send, if nothing else happens."""
+        deadline = self._waits.next_deadline
+        if not self._later or deadline is None:
+            return self._later[0][0] if self._later else deadline
+        return min(deadline, self._later[0][0])
+
+    def _follow_lead(self) -> None:
+        lead = self.cursors[0]
+        self._index = lead.index
+        self._waits = OverlapWaits(self.pace, lead.happened, last_activity=self.began)
+        self._release(NONE, self.began)
+
+    # What the client sends.
+
+    def _take(self, frame: Frame, now: float) -> None:
+        if self.ended or frame.exchange is not None:
+            raise _Unknown
+        content = frame.content
+        if type(content) is Request:
+            self._take_request(frame, content, now)
+        elif type(content) is Notification:
+            if content.method == CANCELLED:
+                self._take_cancel(content, now)
+            else:
+                self._take_notification(frame, content, now)
+        elif type(content) is Response:
+            self._take_reply(content, now)
+        elif type(content) is StreamEnd:
+            self._take_end(now)
+        else:
+            raise _Unknown
+
+    def _take_request(self, frame: Frame, request: Request, now: float) -> None:
+        self.asked = True
+        key, token = spelling(request.method, request.params)
+        found = [(one, one.find(frame, request, key)) for one in self.cursors]
+        if request.method in BY_METHOD_ALONE:
+            found = self._prefer_nearest(frame, request, found)
+        number = found[0][1]
+        if number is None:
+            raise _Unknown
+        if len(found) > 1:
+            found = [(one, known) for one, known in found if known is not None]
+            self.cursors = [one for one, _ in found]
+        for one, known in found:
+            if known is not None:
+                one.use(known, now, request.id)
+        self._live[number] = request.id, token
+        self._release(number, now)
+
+    def _prefer_nearest(
+        self, frame: Frame, request: Request, found: list[tuple[EpisodeCursor, int | None]]
+    ) -> list[tuple[EpisodeCursor, int | None]]:
+        """Return the episodes with the nearest handshake first."""
+        if len(found) > 1:
+            if request.method == PROBE:
+                raise _Unknown
+            found.sort(
+                key=lambda one: 1 << 30 if one[1] is None else one[0].distance(one[1], frame)
+            )
+            lead, former = found[0][0], self.cursors[0]
+            if lead is not former:
+                if former.happened or any(NONE in one.index.waiting for one in (lead, former)):
+                    raise _Unknown  # something was released
+                self.cursors = [one for one, _ in found]
+                self._follow_lead()
+        number = found[0][1]
+        if number is not None:
+            recorded = found[0][0].index.frame(number).content
+            params = recorded.params if isinstance(recorded, Request) else None
+            if initialized_version(params) != initialized_version(request.params):
+                raise _Unknown  # the answer names the revision that the client asks for
+        return found
+
+    def _take_notification(self, frame: Frame, message: Notification, now: float) -> None:
+        key, _ = spelling(message.method, message.params)
+        for one in self.cursors:
+            number = one.find(frame, message, key)
+            if number is not None:
+                one.use(number, now)
+                self._release_for(one, number, now)
+            elif one is self.cursors[0] or message.method in one.index.methods:
+                raise _Unknown  # it may differ in what need not be equal
+
+    def _take_cancel(self, message: Notification, now: float) -> None:
+        id_ = member(message.params, "requestId")
+        for one in self.cursors:
+            call = None if id_ is None else one.numbers.get(id_)
+            if call is None:
+                raise _Unknown
+            cancel = one.find_cancel(call)
+            if one is self.cursors[0]:
+                self._drop(call, cancel)
+            if cancel is not None:
+                one.use(cancel, now)
+                self._release_for(one, cancel, now)
+
+    def _take_reply(self, message: Response, now: float) -> None:
+        for one in self.cursors:
+            number = None if message.id is None else one.find_reply(message.id)
+            if number is not None:
+                one.use(number, now)
+                self._release_for(one, number, now)
+            elif one is self.cursors[0]:
+                raise _Unknown
+
+    def _take_end(self, now: float) -> None:
+        self.ended = True
+        for one in self.cursors:
+            if one.index.end != NONE:
+                one.use(one.index.end, now)
+                self._release_for(one, one.index.end, now)
+        held = self._waits.take_all()
+        self._enqueue([self._held.pop(place) for place in held], now)
+
+    # What the server sends.
+
+    def _release_for(self, cursor: EpisodeCursor, number: int, now: float) -> None:
+        if cursor is self.cursors[0]:
+            self._release(number, now)
+
+    def _release(self, number: int, now: float) -> None:
+        """Release what waited for a client message, which has happened."""
+        index, waits = self._index, self._waits
+        rank = index.ranks[number] if number != NONE else NONE
+        unheld = waits.note_event(number, None if rank == NONE else rank)
+        ready = [self._held.pop(place) for place in unheld]
+        answer = index.answers[number] if number != NONE else NONE
+        if answer != NONE:
+            stop = index.stops[number]
+            message = answer, number, _ANSWER
+            if stop <= waits.first_missing or not self._hold(message, rank + 1, stop, now):
+                ready.append(message)
+        for other in index.waiting.get(number, ()):
+            if all(cause == NONE or cause in self.cursors[0].happened for cause in other.causes):
+                kind = _ANSWER if other.stop else _PROGRESS if other.is_progress else _OTHER
+                message = other.place, other.call, kind
+                start = index.ranks[other.call] + 1 if other.stop else 0
+                others = () if other.overlap == NONE else (other.overlap,)
+                if not self._hold(message, start, other.stop, now, others):
+                    ready.append(message)
+        if ready:
+            self._enqueue(ready, now)
+
+    def _hold(
+        self,
+        message: _ReleasedMessage,
+        start: int,
+        stop: int,
+        now: float,
+        others: tuple[int, ...] = (),
+    ) -> bool:
+        overlaps = Overlaps((), start, stop, others) if others or start < stop else NO_OVERLAPS
+        held = self._waits.hold(message[0], overlaps, now)
+        if held:
+            self._held[message[0]] = message
+        return held
+
+    def _drop(self, call: int, cancel: int | None) -> None:
+        """Drop what is left of a call, but for what was recorded after its cancel."""
+        index = self._index
+        places = [one.place for one in index.waiting.get(call, ()) if one.call == call]
+        places.append(index.answers[call])
+        for place in places:
+            if cancel is None or place < index.places[cancel]:
+                self._dropped.add(place)
+                self._waits.drop(place)
+                self._held.pop(place, None)
+
+    def _enqueue(self, ready: Iterable[_ReleasedMessage], now: float) -> None:
+        """Put messages into the queue that were released together: none overtakes an earlier
+        recorded one that has to wait until the client has read the progress of its call.
+        """
+        floor = now
+        for message in sorted(ready):
+            _, call, kind = message
+            due = max(floor, self._chain_due.get(call, floor)) if self._chain_due else floor
+            if kind == _ANSWER and call in self._progress_due:
+                due = max(due, self._progress_due[call] + self.pace.after_progress)
+            elif kind == _PROGRESS:
+                self._progress_due[call] = due
+            floor = due
+            if due > now:
+                self._chain_due[call] = due
+                heapq.heappush(self._later, (due, message))
+            else:
+                self._ready.append(message)
+
+    def _render(self, place: int, call: int, kind: int) -> Frame | None:
+        """Return a recorded frame with the live id or token; None for progress that the live client
+        did not ask for.
+        """
+        frame = self._index.episode.events[place].frame
+        live = self._live.get(call) if kind != _OTHER else None
+        if frame is None or live is None:
+            return frame
+        id_, token = live
+        if kind == _PROGRESS:
+            if token is None:
+                return None
+            value, span = token, locate_known(frame.raw, _PROGRESS_PATH)
+        else:
+            value, span = id_, locate_id(frame.raw)
+        if span is None or frame.raw[span.start : span.end] == value:
+            return frame
+        return Frame(S2C, splice(frame.raw, [(span, value)]), frame.eol)
