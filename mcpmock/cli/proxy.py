@@ -53,17 +53,20 @@ def proxy(
     is COMMAND or --url. If both use the same transport, everything passes unchanged. With
     --cassette, the server is started or contacted only if --mode needs it; with --record, always.
     """
-    file, mode, output = proxying.cassette, proxying.mode, proxying.record
+    mode, output = proxying.mode, proxying.record
+    file, log = map(_found, (proxying.cassette, proxying.log))
     if file is None and mode is not None:
         raise click.UsageError("--mode needs --cassette")
     if file is not None and output is not None:
         raise click.UsageError("--cassette and --record are mutually exclusive")
+    if file is None and log is not None:
+        raise click.UsageError("--log needs --cassette: a recorder reports no misses")
     if file is None and matching != MatchOptions():
         raise click.UsageError("rules about what may differ need --cassette")
     if redaction.given and file is None and output is None:
         raise click.UsageError("rules for redaction need --record or --cassette")
     back = server_of(server)
-    played = ReplayCommandOptions(**attrs.asdict(matching))
+    played = ReplayCommandOptions(**attrs.asdict(matching), log=log)
     recording = None if output is None else _added(output, back, redaction)
     if file is not None:
         if file.exists() and mode in (None, "none", "once"):
@@ -88,6 +91,19 @@ def proxy(
     run = faults_of(faults)
     setup = Setup(front=front, back=back, faults=run, recording=recording, say=tell)
     return _pass_on(setup, server, console)
+
+
+def _found(file: Path | None) -> Path | None:
+    """Return a file in the folder of a project's recordings where that is: clients start servers in
+    other folders too.
+    """
+    from mcpmock.cassette.project_folder import is_in_project_folder
+
+    if file is None or not is_in_project_folder(str(file)):
+        return file
+    from mcpmock.sessions.take import find_in_project
+
+    return find_in_project(file)
 
 
 def _added(output: str, server: Server, redaction: RedactionOptions) -> Recording:

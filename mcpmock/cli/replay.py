@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 
 from mcpmock.errors import McpMockError
@@ -32,9 +33,11 @@ if TYPE_CHECKING:
     from mcpmock.authorization.options import AuthorizationOptions
     from mcpmock.faults.receipts import FaultRun
     from mcpmock.playback.miss import Miss
-    from mcpmock.playback.player import InexactAnswer, Player, PlayerNote, PlayerOptions
+    from mcpmock.playback.player import Player, PlayerNote, PlayerOptions
     from mcpmock.sessions.servers import Server
     from mcpmock.sessions.take import Recording
+
+    from .replay_log import ReplayLog
 
 
 class _ReplayCommand(TableCommand):
@@ -136,7 +139,13 @@ def play(
     playing = with_rules_beside(playing, cassette, no_rules=replaying.no_rules)
     if not console.quiet:
         say_notices(cassette, of_lines=False, say=tell)
-    reporter = _Reporter(Path(cassette.name), console)
+    log = None
+    if replaying.log is not None:
+        from .replay_log import ReplayLog
+
+        log = ReplayLog(replaying.log, cassette.name)
+        playing = attrs.evolve(playing, rules_in=str(files[0]) if len(files) == 1 else "")
+    reporter = _Reporter(Path(cassette.name), console, log)
     setup = Setup(
         front=front,
         back=server,
@@ -230,9 +239,10 @@ class _Reporter:
     carries the protocol.
     """
 
-    def __init__(self, file: Path, console: ConsoleOptions) -> None:
+    def __init__(self, file: Path, console: ConsoleOptions, log: ReplayLog | None) -> None:
         self._file = file
         self._console = console
+        self._log = log
         self.missed = 0
         self._player: Player | None = None
 
@@ -243,52 +253,59 @@ class _Reporter:
         self._player = player
 
     def report(self, event: Miss | PlayerNote) -> None:
-        from mcpmock.playback.miss import near_misses
-        from mcpmock.playback.player import InexactAnswer, PlayerNote, UnaskedAnswer
+        from mcpmock.playback.miss import Miss
+        from mcpmock.playback.player import InexactAnswer, UnaskedAnswer
 
-        if isinstance(event, InexactAnswer):
-            self._report_inexact(event)
+        console = self._console
+        told = isinstance(event, Miss | InexactAnswer | UnaskedAnswer) or console.verbose
+        if told and self._log is not None:
+            for line in self._lines(event):
+                self._log.write(line)
+        always = isinstance(event, Miss) or (
+            isinstance(event, InexactAnswer) and event.kind == "nearest"
+        )
+        self.missed += isinstance(event, Miss)
+        if not always and (console.quiet or not told):
             return
-        if isinstance(event, PlayerNote):
-            unasked = isinstance(event, UnaskedAnswer)
-            if self._console.verbose or (unasked and not self._console.quiet):
-                self._print("unasked" if unasked else "note", event.line, method=event.method)
+        if console.json:
+            emit(self._value(event), err=True)
             return
-        self.missed += 1
-        if self._console.json:
-            self._print("miss", event.sentence, method=event.method, near=near_misses(event))
-        else:
+        for line in self._lines(event):
+            say(line)
+
+    def _lines(self, event: Miss | PlayerNote) -> list[str]:
+        from mcpmock.playback.miss import Miss, spell_options
+        from mcpmock.playback.player import InexactAnswer
+
+        if isinstance(event, Miss):
             from mcpmock.view.miss_report import miss_lines
 
-            for line in miss_lines(event, self._file):
-                say(line)
+            return miss_lines(event, self._file)
+        allow = spell_options(event.rules) if isinstance(event, InexactAnswer) else ""
+        return [f"{event.line}; allow with {allow}" if allow else event.line]
 
-    def _report_inexact(self, event: InexactAnswer) -> None:
-        """Print an answer that may be the wrong one; that of the nearest request even with -q."""
-        nearest = event.kind == "nearest"
-        if self._console.json:
-            members = {"events": event.events, "taken": event.taken}
-            rules = [rule for _, rule in event.rules]
-            more = {"event": event.taken, "rules": rules} if nearest else members
-            said = {"type": event.kind, "method": event.method, "name": event.name, **more}
-            emit({**said, "text": event.text}, err=True)
-        elif nearest:
-            from mcpmock.playback.miss import spell_options
+    def _value(self, event: Miss | PlayerNote) -> dict[str, Any]:
+        from mcpmock.playback.miss import Miss, near_misses
+        from mcpmock.playback.player import InexactAnswer, UnaskedAnswer
 
-            allow = spell_options(event.rules)
-            say(f"{event.line}; allow with {allow}" if allow else event.line)
-        elif not self._console.quiet:
-            say(event.line)
+        if isinstance(event, Miss):
+            value = {"type": "miss", "text": event.sentence, "method": event.method}
+            return {**value, "near": near_misses(event)}
+        if not isinstance(event, InexactAnswer):
+            kind = "unasked" if isinstance(event, UnaskedAnswer) else "note"
+            return {"type": kind, "text": event.line, "method": event.method}
+        members = {"events": event.events, "taken": event.taken}
+        rules = [rule for _, rule in event.rules]
+        more = {"event": event.taken, "rules": rules} if event.kind == "nearest" else members
+        said = {"type": event.kind, "method": event.method, "name": event.name, **more}
+        return {**said, "text": event.text}
 
     def report_leftovers(self) -> None:
         player = self._player
         if player is None or self._console.quiet or not (player.missed or self._console.verbose):
             return
         for line in player.leftovers():
-            self._print("leftover", line)
-
-    def _print(self, kind: str, text: str, **more: Any) -> None:
-        if self._console.json:
-            emit({"type": kind, "text": text, **more}, err=True)
-        else:
-            say(text)
+            if self._console.json:
+                emit({"type": "leftover", "text": line}, err=True)
+            else:
+                say(line)

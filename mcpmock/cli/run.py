@@ -39,12 +39,18 @@ def run(
     redaction: RedactionOptions,
     console: ConsoleOptions,
 ) -> int:
-    """Start CLIENT with each of its stdio servers recorded, and edit no configuration.
+    """Start CLIENT with each of its stdio servers recorded, or with --replay played from what was
+    recorded, and edit no configuration.
 
     For clients that take servers as options: claude, codex, opencode. Give all options of mcpmock
     before CLIENT. The exit status is that of the client.
     """
-    from mcpmock.client_config.files import approved_servers, find_servers, machine_here
+    from mcpmock.client_config.files import (
+        approved_servers,
+        find_servers,
+        machine_here,
+        side_store,
+    )
     from mcpmock.client_config.launch import plan_launch
 
     redaction_of(redaction, recording.output)  # a bad rule starts no client
@@ -62,9 +68,14 @@ def run(
             temporary=Path(folder),
             approved=approved_servers(machine),
             redaction=redaction.words,
+            replayed=side_store(machine) if recording.replay else None,
         )
         for name, why in launch.left.items():
-            say(f"{name} is not recorded: {why}")
+            say(f"{name} is not {'replayed' if recording.replay else 'recorded'}: {why}")
+        if recording.replay:
+            status = _run(launch, Path(folder))
+            _tell_replays(launch, console)
+            return status
         before = {path: _recordings(path) for path in launch.outputs.values()}
         status = _run(launch, Path(folder))
         for path, names in _by_output(launch).items():
@@ -76,6 +87,17 @@ def run(
                 for line in _lines(names, made):
                     say(line)
         return status
+
+
+def _tell_replays(launch: Launch, console: ConsoleOptions) -> None:
+    from mcpmock.client_config.changes import log_beside
+
+    for name, cassette in launch.outputs.items():
+        log = log_beside(cassette)
+        if console.json:
+            emit({"type": "replayed", "server": name, "cassette": cassette, "log": log}, err=True)
+        elif not console.quiet:
+            say(f"{name}: answered from {cassette}; what it lacks is in {log}")
 
 
 def _by_output(launch: Launch) -> dict[str, list[str]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from shutil import which
@@ -36,7 +37,8 @@ def wrap(
     Shows the change, asks, and writes it. Only the command and its arguments change; everything
     else stays byte for byte, and `mcpmock unwrap NAME` takes the change back. A remote server
     becomes one over stdio: a proxy that speaks to its URL, with its headers or with the login of
-    `mcpmock login URL`. --list finds the configurations of all known clients.
+    `mcpmock login URL`. With --replay a recording answers instead, and a file beside it has what
+    the replay reports. --list finds the configurations of all known clients.
     """
     from mcpmock.client_config.files import machine_here
 
@@ -48,24 +50,73 @@ def wrap(
     output = wrapping.output and wrapping.output.resolve()
     if output is not None and output.exists() and not output.is_dir():
         raise click.BadParameter(f"{output} is a file; name a folder", param_hint="-o")
-    from mcpmock.client_config.changes import plan_wrap, recording_path
-    from mcpmock.client_config.clients import PROJECT
-
     edits: list[ServerEdit] = []
-    can_log_in = find_spec("mcp") is not None  # of the extra `oauth`
     for found in choose_servers(machine, name, change, recorded=False):
-        if found.entry.recorder is not None:
-            where = f"is recorded already, to {found.entry.recorder.output}"
+        recorder = found.entry.recorder
+        if recorder is not None and not recorder.replays and wrapping.replay is None:
+            where = f"is recorded already, to {recorder.output}"
             hint = "" if output is None else "; unwrap it first to record it elsewhere"
             say(f"{found.entry.name} in {place_of(found)} {where}{hint}")
             continue
-        path = recording_path(found.config, found.entry.name, machine, output)
-        program = ["mcpmock"] if found.config.scope == PROJECT else own_words()
-        edits.append(plan_wrap(found, program, path, can_log_in=can_log_in))
+        edits.append(_planned(found, machine, wrapping, output))
     for edit in carry_out("wrap", edits, machine, change, console):
         if not console.quiet:
             _say_what_next(edit, machine, change)
     return 0
+
+
+def _planned(
+    found: FoundServer, machine: Machine, wrapping: WrapOptions, output: Path | None
+) -> ServerEdit:
+    """Return what puts the recorder there, or a replay, also in the place of the other."""
+    from mcpmock.client_config.changes import log_beside, plan_rewrap, plan_wrap, recording_path
+    from mcpmock.client_config.clients import PROJECT
+    from mcpmock.client_config.files import side_store
+
+    place, log = recording_path(found.config, found.entry.name, machine, output), ""
+    if wrapping.replay is not None:
+        place = _cassette(found, machine, place, wrapping.replay)
+        log = log_beside(place)
+    wrapped = partial(
+        plan_wrap,
+        program=["mcpmock"] if found.config.scope == PROJECT else own_words(),
+        output=place,
+        can_log_in=find_spec("mcp") is not None,  # of the extra `oauth`
+        log=log,
+    )
+    if found.entry.recorder is None:
+        return wrapped(found)
+    return plan_rewrap(found, side_store(machine), wrapped)
+
+
+def _cassette(found: FoundServer, machine: Machine, place: str, given: str) -> str:
+    """Return the recording to replay, as the configuration names it: in a project relative to its
+    root if it is in the folder of its recordings. Raises CassetteError.
+    """
+    from mcpmock.cassette.project_folder import is_in_project_folder
+    from mcpmock.client_config.files import newest_recording
+    from mcpmock.errors import CassetteError
+
+    if given:
+        file = Path(given).resolve()
+        if not file.exists():
+            raise CassetteError(file, "no such file or folder")
+    else:
+        recorder = found.entry.recorder
+        before = [] if recorder is None else [Path(recorder.output)]
+        if recorder is not None and recorder.replays:
+            before = [Path(place), Path(recorder.output).parent]
+        places = [machine.root / one for one in before or [Path(place)]]
+        newest = next(filter(None, map(newest_recording, places)), None)
+        if newest is None:
+            hint = "start a client with it wrapped, or name a file: --replay FILE"
+            raise CassetteError(places[0], f"nothing is recorded of {found.entry.name}", hint=hint)
+        file = newest
+    if file.is_relative_to(machine.root):
+        relative = str(file.relative_to(machine.root))
+        if is_in_project_folder(relative):
+            return relative
+    return str(file)
 
 
 def _say_what_next(edit: ServerEdit, machine: Machine, change: ChangeOptions) -> None:
@@ -74,7 +125,15 @@ def _say_what_next(edit: ServerEdit, machine: Machine, change: ChangeOptions) ->
     config, name = edit.found.config, edit.entry.name
     show = mcpmock_command("show", _from_here(edit.output, machine))
     take_back = mcpmock_command("unwrap", name, options=_places(change))
-    say(f"{name}: recorded from its next start, see `{show}`; `{take_back}` takes it back")
+    recorder = edit.entry.recorder
+    if recorder is not None and recorder.replays:
+        from mcpmock.client_config.changes import log_beside
+
+        log = _from_here(log_beside(edit.output), machine)
+        say(f"{name}: answered from {edit.output} from its next start; `{take_back}` takes it back")
+        say(f"{name}: what the recording lacks is in {log}")
+    else:
+        say(f"{name}: recorded from its next start, see `{show}`; `{take_back}` takes it back")
     if edit.logs_in:
         login = mcpmock_command("login", edit.found.entry.url, options=_registered(edit))
         say(f"{name}: if it needs a login, run `{login}` (once)")
@@ -166,6 +225,8 @@ def _described(found: FoundServer, machine: Machine) -> str:
     if not entry.value:
         return "removed by a command that was interrupted; unwrap it with --run to add it again"
     if entry.recorder is not None:
+        if entry.recorder.replays:
+            return f"answered from {entry.recorder.output}"
         sizes = _sizes(found, machine)
         held = f"{many(len(sizes), 'recording')}, {data_size(sum(sizes))}"
         return f"recorded to {entry.recorder.output} ({held if sizes else 'nothing yet'})"

@@ -123,6 +123,12 @@ def recording_path(config: ConfigFile, name: str, machine: Machine, folder: Path
     return f"{folder}/"
 
 
+def log_beside(cassette: str) -> str:
+    """Return the file for what a replay reports of this cassette."""
+    stem = cassette.rstrip("/").removesuffix(".gz").removesuffix(".jsonl")
+    return f"{stem}.replay.log"
+
+
 def plan_wrap(
     found: FoundServer,
     program: Sequence[str],
@@ -130,14 +136,21 @@ def plan_wrap(
     *,
     can_log_in: bool = True,
     redaction: Sequence[str] = (),
+    log: str = "",
 ) -> ServerEdit:
     """Return what wrapping changes. A remote server without credentials gets the login of `mcpmock
-    login`; `redaction` are options of the recorder. Raises CannotRecord, ConfigError, and
+    login`; `redaction` are options of the recorder. With `log`, a file for what it reports, the
+    cassette `output` is replayed in the place of the server. Raises CannotRecord, ConfigError, and
     MissingExtra if nobody can log in (`can_log_in`).
     """
     config, entry = found.config, found.entry
     plan = partial(
-        plan_wrap, program=program, output=output, can_log_in=can_log_in, redaction=redaction
+        plan_wrap,
+        program=program,
+        output=output,
+        can_log_in=can_log_in,
+        redaction=redaction,
+        log=log,
     )
     if entry.transport == "other":
         raise CannotRecord(f"{entry.name} in {config.path} has no command that can be recorded")
@@ -149,10 +162,13 @@ def plan_wrap(
         ) from error
     if entry.transport == "stdio":
         change = wrap(
-            found.document, config.keys, entry.name, record_words(program, output, redaction)
+            found.document,
+            config.keys,
+            entry.name,
+            record_words(program, output, redaction, log=log),
         )
     else:
-        login = needs_login(entry)
+        login = needs_login(entry) and not log
         if login and not can_log_in:
             if not is_on_this_machine(entry):
                 raise MissingExtra(f"a login to {entry.name}", "oauth")
@@ -167,6 +183,7 @@ def plan_wrap(
             login=login,
             plain_url=plain,
             redaction=redaction,
+            log=log,
         )
     texts = (found.document.text, change.document.text)
     stored = msgspec.structs.replace(
@@ -175,6 +192,18 @@ def plan_wrap(
         sha256=(digest(texts[0]), digest(texts[1])),
     )
     return ServerEdit(found, change.document, _entry_in(change.document, found), stored, plan)
+
+
+def plan_rewrap(
+    found: FoundServer, store: SideStore, wrap_again: Callable[[FoundServer], ServerEdit]
+) -> ServerEdit:
+    """Return what `wrap_again` makes of a server without its recorder. What undoes it gives the
+    entry as it was before both. Raises as `plan_unwrap` and `plan_wrap` do.
+    """
+    bare = plan_unwrap(found, store)
+    edit = wrap_again(attrs.evolve(found, document=bare.document, entry=bare.entry))
+    plan = partial(plan_rewrap, store=store, wrap_again=wrap_again)
+    return attrs.evolve(edit, found=found, plan=plan)
 
 
 def plan_unwrap(found: FoundServer, store: SideStore) -> ServerEdit:

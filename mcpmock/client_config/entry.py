@@ -14,21 +14,26 @@ from typing import Any
 import attrs
 
 _URLS = ("url", "serverUrl", "httpUrl", "uri")
-_RECORD, PROXY = "record", "proxy"
-_OUTPUTS = {_RECORD: ("-o", "--output"), PROXY: ("--record",)}
-"""The option that says where a command records."""
+_RECORD, _PROXY = "record", "proxy"
+_CASSETTE = "--cassette"
+_OUTPUTS = {_RECORD: ("-o", "--output"), _PROXY: ("--record", _CASSETTE)}
+"""The option that says where a command records, or what it replays."""
 _FLAGS = ("-q",)
 
 
 @attrs.frozen
 class RecordCommand:
-    """A recorder in front of a command or a URL: where it writes, and where the command begins."""
+    """A recorder in front of a command or a URL, or a replay in its place: where it writes, or what
+    it replays, and where the command begins.
+    """
 
     output: str
     behind: int | None
     """Index of the first word of the command; None if no `--` tells it."""
     remote: bool = False
     """Whether it stands in front of a URL."""
+    replays: bool = False
+    """Whether it answers in the place of the server."""
 
 
 @attrs.frozen
@@ -93,17 +98,35 @@ def find_recorder(words: Sequence[str]) -> RecordCommand | None:
     for option, value in pairwise([*options, ""]):
         if option in _OUTPUTS[command]:
             output = value
-    if command == PROXY and not output:
+    if command == _PROXY and not output:
         return None
-    remote = command == PROXY and not {"--url", "--url-env"}.isdisjoint(options)
-    return RecordCommand(output, end + 1 if words[end + 1 :] else None, remote)
+    remote = command == _PROXY and not {"--url", "--url-env"}.isdisjoint(options)
+    behind = end + 1 if words[end + 1 :] else None
+    return RecordCommand(output, behind, remote, replays=_CASSETTE in options)
 
 
-def record_words(program: Sequence[str], output: str, redaction: Sequence[str] = ()) -> list[str]:
-    """Return what to put before a command so that it is recorded. Options, not variables: the SDKs
-    pass few variables to the servers that they start.
+def record_words(
+    program: Sequence[str], output: str, redaction: Sequence[str] = (), *, log: str = ""
+) -> list[str]:
+    """Return what to put before a command so that it is recorded; with `log`, so that the cassette
+    `output` answers in its place. Options, not variables: the SDKs pass few variables to the
+    servers that they start.
     """
+    if log:
+        return [*proxy_words(program, output, log=log), "--"]
     return [*program, _RECORD, *_FLAGS, *redaction, "-o", output, "--"]
+
+
+def proxy_words(
+    program: Sequence[str], output: str, redaction: Sequence[str] = (), *, log: str = ""
+) -> list[str]:
+    """Return what to put before the options that name a URL, in the same way. What is replaced
+    stays behind it, so that it can be had back.
+    """
+    how = [*redaction, "--record", output]
+    if log:
+        how = [_CASSETTE, output, "--mode", "none", "--log", log]
+    return [*program, _PROXY, *_FLAGS, *how]
 
 
 def _words_of_mcpmock(words: Sequence[str]) -> int:

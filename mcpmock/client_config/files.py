@@ -334,8 +334,17 @@ def digest(text: str) -> str:
 
 def sizes_of_recordings(output: Path) -> list[int]:
     """Return the sizes of the recordings in a folder, or at a file."""
+    return [file.stat().st_size for file in _recordings(output)]
+
+
+def newest_recording(output: Path) -> Path | None:
+    """Return the newest recording in a folder, or the one at a file."""
+    return max(_recordings(output), key=lambda file: (file.stat().st_mtime_ns, file), default=None)
+
+
+def _recordings(output: Path) -> list[Path]:
     files = sorted(output.glob("*.jsonl*")) if output.is_dir() else [output]
-    return [file.stat().st_size for file in files if file.is_file()]
+    return [file for file in files if file.is_file()]
 
 
 def _read(path: Path) -> bytes:

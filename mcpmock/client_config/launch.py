@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path, PurePath
 
 import attrs
@@ -16,11 +17,11 @@ import msgspec
 
 from mcpmock.errors import McpMockError
 
-from .changes import ServerEdit, plan_wrap, recording_path
+from .changes import ServerEdit, log_beside, plan_rewrap, plan_wrap, recording_path
 from .clients import LOCAL, PROJECT, USER, Machine
 from .edit import quote
 from .entry import ServerEntry
-from .files import FoundServer
+from .files import FoundServer, SideStore, newest_recording
 from .remote import needs_login
 
 CONFIG_FILE = "servers.json"
@@ -84,8 +85,10 @@ def plan_launch(
     temporary: Path,
     approved: Callable[[str], bool],
     redaction: Sequence[str] = (),
+    replayed: SideStore | None = None,
 ) -> Launch:
-    """Return how to start a client with its servers recorded. `approved` tells of a server of the
+    """Return how to start a client with its servers recorded, or with `replayed`, the store of
+    `wrap`, with the newest recording of each in its place. `approved` tells of a server of the
     project whether the user lets this client start it; `redaction` are options of the recorder.
     Raises CannotLaunch, ConfigError.
     """
@@ -103,9 +106,15 @@ def plan_launch(
             left[name] = f"it is not approved; start {words[0]} once and approve it"
             continue
         edits.pop(name, None)
-        if _is_recorded(launcher, found.entry):
-            user = attrs.evolve(config, scope=USER)  # nothing is committed
-            path = recording_path(user, name, machine, output)
+        user = attrs.evolve(config, scope=USER)  # nothing is committed
+        path = recording_path(user, name, machine, output)
+        if replayed is not None:
+            edit = _plan_replay(launcher, found, program, machine.root / path, replayed)
+            if edit is None:
+                left[name] = f"nothing is recorded of it in {path}"
+            else:
+                edits[name] = edit
+        elif _is_recorded(launcher, found.entry):
             edits[name] = plan_wrap(found, program, path, redaction=redaction)
     left = {name: why for name, why in left.items() if name not in edits}
     if not edits:
@@ -114,6 +123,23 @@ def plan_launch(
         raise CannotLaunch(f"{words[0]} has no server that can be recorded; {hint}")
     launch = launcher.launch(_Start(list(words), edits, temporary, machine.environment))
     return attrs.evolve(launch, left=left | launch.left)
+
+
+def _plan_replay(
+    launcher: _Launcher,
+    found: FoundServer,
+    program: Sequence[str],
+    folder: Path,
+    store: SideStore,
+) -> ServerEdit | None:
+    """Return what puts the newest recording of a server in its place; None without one."""
+    recorder, entry = found.entry.recorder, found.entry
+    stdio = entry.transport == "stdio" and not (recorder is not None and recorder.remote)
+    newest = newest_recording(folder)
+    if newest is None or not (stdio or launcher.remote):
+        return None
+    again = partial(plan_wrap, program=program, output=str(newest), log=log_beside(str(newest)))
+    return again(found) if recorder is None else plan_rewrap(found, store, again)
 
 
 def _is_recorded(launcher: _Launcher, entry: ServerEntry) -> bool:

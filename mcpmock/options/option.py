@@ -32,6 +32,8 @@ class Option:
     flags: tuple[str, ...] = ()
     """How the command line spells it, if not as its name."""
     metavar: str | None = None
+    bare: str | None = None
+    """What it is without a value, if it may stand so."""
     least: int | None = None
     """The lowest number, if it takes a number."""
     positive: bool = False

@@ -7,6 +7,7 @@ import attrs
 
 from .listening import OAUTH_HELP
 from .option import Seconds, option
+from .replay import LOG
 
 RecordMode = Literal["none", "once", "new_episodes", "all", "rewrite"]
 
@@ -81,3 +82,4 @@ class ProxyOptions:
         metavar="OUT",
         private=True,
     )
+    log: Path | None = LOG

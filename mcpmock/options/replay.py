@@ -1,5 +1,6 @@
 """How a cassette is played: the options of `mcpmock replay`, `serve` and the pytest marker."""
 
+from pathlib import Path
 from typing import Literal
 
 import attrs
@@ -60,6 +61,15 @@ class ReplayOptions:
     )
 
 
+LOG: Path | None = option(
+    None,
+    "Append what the replay reports to FILE too, for clients that show no standard error. A miss "
+    "then proposes rules to put into the cassette.",
+    metavar="FILE",
+    private=True,
+)
+
+
 @attrs.frozen(kw_only=True)
 class ReplayCommandOptions(ReplayOptions):
     """What `mcpmock replay` has besides."""
@@ -77,6 +87,7 @@ class ReplayCommandOptions(ReplayOptions):
         metavar="OUT",
         private=True,
     )
+    log: Path | None = LOG
     auth: str | None = option(
         None,
         "Require a login, with a fake authorization server beside the recording: oauth, or "

@@ -45,6 +45,12 @@ class WrapOptions:
         flags=("-o", "--output"),
         metavar="DIR",
     )
+    replay: str | None = option(
+        None,
+        "Let this recording answer in the place of the server.  [default: the newest of it]",
+        metavar="[FILE]",
+        bare="",
+    )
 
 
 @attrs.frozen(kw_only=True)
@@ -56,7 +62,7 @@ class UnwrapOptions:
 
 @attrs.frozen(kw_only=True)
 class RunOptions:
-    """Where `mcpmock run` records."""
+    """Where `mcpmock run` records, or whether it replays."""
 
     output: Path | None = option(
         None,
@@ -65,3 +71,4 @@ class RunOptions:
         flags=("-o", "--output"),
         metavar="DIR",
     )
+    replay: bool = option(False, "Let the newest recording of each server answer in its place.")

@@ -15,7 +15,7 @@ import attrs
 import msgspec
 from msgspec import UNSET
 
-from mcpmock.printable import excerpt, excerpts, many, printable, shell_command
+from mcpmock.printable import excerpt, excerpts, many, mcpmock_command, printable, shell_command
 from mcpmock.protocol import edit
 from mcpmock.protocol.error_codes import NOTHING_RECORDED
 from mcpmock.protocol.messages import (
@@ -48,6 +48,8 @@ IN_ANY_TURN = ("order", "causal")
 """The option that lets requests come in another order."""
 ANY_SESSION = ("sessions", "reuse")
 """The option that replays a session again."""
+RULES = ("ignore", "like")
+"""The options that are rules, which a cassette can hold too."""
 MAX_NEAR = 3
 _MAX_DIFFERENCES = 10
 _MAX_NAMED = 3
@@ -117,6 +119,8 @@ class Miss:
     """The name and the arguments in words, without secrets."""
     unread: str = ""
     """What the client sent in words, where it is no message."""
+    rules_in: str = ""
+    """The cassette that is to hold the rules, where nobody types the command of the replay."""
 
     @property
     def request(self) -> str:
@@ -149,13 +153,20 @@ class Miss:
         text = self.request + (f" ({self.revisions})" if self.revisions else "")
         if self.near:
             text += f"; nearest: {self.near[0].source}, {self._nearest_place}"
-        rules = [one for one in self.allow if one[0] in ("ignore", "like")]
+        rules = [one for one in self.allow if one[0] in RULES]
         others = [one for one in self.allow if one not in rules]
-        allow = spell_options([*others, *rules[:1]], keywords=keywords)
+        allow = self.spell([*others, *rules[:1]], keywords=keywords)
         if allow and len(allow) <= _MAX_RULE_CHARS:
             more = f" and {many(len(rules) - 1, 'more rule')}" if len(rules) > 1 else ""
             text += f"; allow with {allow}{more}"
         return printable(text)
+
+    def spell(self, options: Sequence[ProposedOption], *, keywords: bool = False) -> str:
+        """Return how to give these options: to the replay, or as rules in the cassette."""
+        if self.rules_in and options and all(name in RULES for name, _ in options):
+            words = option_words(options)
+            return f"`{mcpmock_command('fmt', self.rules_in, options=words)}`"
+        return spell_options(options, keywords=keywords)
 
     @property
     def _nearest_place(self) -> str:

@@ -652,7 +652,8 @@ class Player(Stage):
         ]
         near += [*self.selection.near_elsewhere(subject, candidates), *self.fallback.near(subject)]
         told, asked = self._hide_secrets(first_near(near), live)
-        miss = Miss(subject.method, tuple(told), self._revisions, asked)
+        rules_in = self.selection.options.rules_in
+        miss = Miss(subject.method, tuple(told), self._revisions, asked, rules_in=rules_in)
         self.report(miss)
         if self.selection.options.on_miss == "close":
             self._closing = f"nothing recorded for {subject.method}"

@@ -69,6 +69,8 @@ class PlayerOptions:
     """What may differ between a recorded request and a live one."""
     hash_of: Callable[[bytes], int] | None = None
     """Gives the number of a secret, where placeholders are hashes and their key is known."""
+    rules_in: str = ""
+    """The cassette that a miss proposes to put its rules into; empty: it proposes options."""
     redaction: RedactionRules | None = None
     """What is hidden in the report of a miss besides what the built-in rules find."""
 

@@ -275,7 +275,9 @@ async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
     recorded to instead. Raises CassetteError.
     """
     if recording.in_project:
-        recording = attrs.evolve(recording, output=_found(recording), in_project=False)
+        recording = attrs.evolve(
+            recording, output=find_in_project(recording.output), in_project=False
+        )
     path, packed = _paths(recording)
     # A `.gz` is made at the end, and only then overwritten or added to.
     whole = packed is None
@@ -310,14 +312,16 @@ async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
     return take
 
 
-def _found(recording: Recording) -> Path:
-    """Return where a recording of a project is. Raises CassetteError."""
+def find_in_project(output: Path) -> Path:
+    """Return where a recording of the project is, for a process in one of its folders. Raises
+    CassetteError.
+    """
     # Path.home() fails for a user that the machine does not know, as containers have them.
     home = Path(os.path.expanduser("~"))
     try:
-        return find_recording(recording.output, Path.cwd(), home)
+        return find_recording(output, Path.cwd(), home)
     except OSError as error:
-        raise CassetteError(error.filename or recording.output, words_of(error)) from error
+        raise CassetteError(error.filename or output, words_of(error)) from error
 
 
 def _paths(recording: Recording) -> tuple[Path, Path | None]:

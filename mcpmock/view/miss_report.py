@@ -4,10 +4,9 @@ with their differences, the options that would allow them, and the next command 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
-from mcpmock.playback.miss import REPEAT, Miss, ProposedOption, spell_options
+from mcpmock.playback.miss import REPEAT, Miss
 from mcpmock.printable import mcpmock_command
 
 from .filter import term
@@ -25,13 +24,13 @@ def miss_lines(miss: Miss, file: Path, *, keywords: bool = False) -> list[str]:
         f"nothing recorded in {file} answers {miss.request}",
         *([f"  {miss.revisions}"] if miss.revisions else []),
         *(f"  {near.source}: {near.why}{near.describe()}" for near in miss.near),
-        *_allowing(miss.allow, keywords),
+        *_allowing(miss, keywords),
         f"  see `{show}`; record again to add it",
     ]
 
 
-def _allowing(options: Sequence[ProposedOption], keywords: bool) -> list[str]:
-    if options == (REPEAT,):
+def _allowing(miss: Miss, keywords: bool) -> list[str]:
+    if miss.allow == (REPEAT,):
         return ['  --repeats last (repeats="last") answers it again']
-    spelled = spell_options(options, keywords=keywords)
-    return [f"  allow with {spelled}"] if options else []
+    spelled = miss.spell(miss.allow, keywords=keywords)
+    return [f"  allow with {spelled}"] if miss.allow else []

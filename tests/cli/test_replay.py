@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -195,6 +196,35 @@ def test_a_list_that_no_recorded_client_asked(
 
     assert (0, "", lines) == (*(found := run("replay", *options, file))[:2], found[2].splitlines())
     assert [response(n, {"prompts": []}) for n in (1, 2)] == heard(client)[1:]
+
+
+@pytest.mark.parametrize("option", ["-q", "--json", "-v"])
+def test_a_log(run: Run, file: Path, client: MemoryChannel, option: str) -> None:
+    """It has the whole report, also where standard error has not; the rule goes into the cassette,
+    and what the client is told says so.
+    """
+    log = file.with_name("a.log")
+    says(client, BERGEN)
+    status, _, _ = run("replay", option, "--log", log, file)
+
+    begun, *lines = log.read_text("utf-8").splitlines()
+    fix = f"`mcpmock fmt {file} --ignore 'tools/call weather $.arguments.city'`"
+    assert 1 == status
+    assert 0o600 == log.stat().st_mode & 0o777
+    assert begun.endswith(f"Z mcpmock replay {file}")
+    assert f"nothing recorded in {file} answers tools/call" in lines[0]
+    assert f"  allow with {fix}" in lines
+    [answer] = [raw for raw in heard(client) if b"error" in raw]
+    assert fix in json.loads(answer)["error"]["message"]
+
+
+def test_a_log_that_cannot_be_written(run: Run, file: Path, client: MemoryChannel) -> None:
+    """One line, and the replay goes on."""
+    says(client, BERGEN)
+    status, _, err = run("replay", "-q", "--log", file / "a.log", file)
+
+    assert 1 == status
+    assert 1 == err.count("cannot write the log: Not a directory")
 
 
 def test_near_misses_of_a_stub() -> None:

@@ -125,6 +125,29 @@ def test_codex(run: Run, home: Path) -> None:
     ] == told(home)[0]  # fmt: skip
 
 
+@pytest.mark.parametrize("option", [(), ("--json",), ("-q",)])
+def test_replayed(run: Run, home: Path, option: tuple[str, ...]) -> None:
+    """The newest recording of each server answers, one that is wrapped already too."""
+    servers = "[mcp_servers.a]\ncommand = 'x'\n[mcp_servers.b]\ncommand = 'y'\n"
+    wrapped = "[mcp_servers.c]\ncommand = 'mcpmock'\nargs = ['record', '-o', 'f/', '--', 'z']\n"
+    put(home / ".codex/config.toml", servers + wrapped)
+    folder = home / ".local/share/mcpmock"
+    for name in "ac":
+        put(folder / name / "1.jsonl", "")
+    status, _, err = run("run", "--replay", *option, "--", "codex", "exec")
+
+    words = told(home)[0]
+    assert 7 == status
+    assert "exec" == words[-1]
+    for name, command in (("a", "x"), ("c", "z")):
+        cassette, log = f"{folder}/{name}/1.jsonl", f"{folder}/{name}/1.replay.log"
+        replay = ["proxy", "-q", "--cassette", cassette, "--mode", "none", "--log", log, "--"]
+        assert f"mcp_servers.{name}.args={json.dumps([*replay, command])}" in words
+        assert (f"{name}: answered from {cassette}" in err) is (option == ())
+        assert (f'"log":"{log}"' in err) is (option == ("--json",))
+    assert f"mcpmock: b is not replayed: nothing is recorded of it in {folder}/b/\n" in err
+
+
 @pytest.mark.parametrize("option", [(), ("--json",)])
 def test_what_was_recorded(run: Run, home: Path, option: tuple[str, ...]) -> None:
     """It is said at the end, with the command that shows it; what lay there before is not it."""

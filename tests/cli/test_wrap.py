@@ -62,6 +62,58 @@ def test_wrap_and_unwrap(run: Run, home: Path) -> None:
     assert f"{file}: as it was before, byte for byte; the recordings stay in {folder}" in err
 
 
+@pytest.mark.parametrize("recorded", [True, False])
+def test_a_replay_in_the_place_of_a_server(run: Run, home: Path, recorded: bool) -> None:
+    """The newest recording answers, wherever the recorder was; `wrap` records again, `unwrap` gives
+    the file as it was.
+    """
+    file, folder = home / ".cursor/mcp.json", home / ".local/share/mcpmock/a"
+    if recorded:
+        run("wrap", "a", "--yes", "-q")
+    status, _, err = run("wrap", "a", "--replay", "--yes")
+    assert 3 == status
+    assert f"mcpmock: {folder}: nothing is recorded of a; " in err
+
+    for number, name in enumerate(("new.jsonl", "old.jsonl.gz", "new.replay.log")):
+        os.utime(put(folder / name, ""), (9, 9 - number))
+    status, _, err = run("wrap", "a", "--replay", "--yes")
+    log = f"{folder}/new.replay.log"
+    replay = ["proxy", "-q", "--cassette", f"{folder}/new.jsonl", "--mode", "none", "--log", log]
+    assert 0 == status
+    assert [*replay, "--", "x", "--token", "sesame"] == words_of(file)[1:]
+    assert f"mcpmock: a: what the recording lacks is in {log}\n" in err
+    assert "sesame" not in err
+    assert f"a  answered from {folder}/new.jsonl" in run("wrap", "--list")[1]
+
+    other = put(home / "other.jsonl", "")
+    assert 0 == run("wrap", "a", "--yes", "-q", "--replay", other)[0]
+    assert str(other) in words_of(file)
+    assert 0 == run("wrap", "a", "--yes", "-q", "--replay")[0]
+    assert f"{folder}/new.jsonl" in words_of(file)
+    assert 0 == run("wrap", "a", "--yes", "-q")[0]
+    assert ["record", "-q", "-o", f"{folder}/"] == words_of(file)[1:5]
+    assert 0 == run("wrap", "a", "--yes", "-q", "--replay")[0]
+    status, _, err = run("unwrap", "a", "--yes")
+    assert (0, CURSOR) == (status, file.read_text("utf-8"))
+    assert "as it was before, byte for byte" in err
+
+
+def test_a_replay_of_a_project_and_of_a_remote_server(run: Run, home: Path) -> None:
+    """What is committed names no path of this machine; a replay needs no login."""
+    file = put(home / "project/.mcp.json", REMOTE)
+    put(home / "project/.mcpmock/r.jsonl", "")
+    assert 0 == run("wrap", "r", "--replay", "--yes", "-q")[0]
+
+    log = ".mcpmock/r.replay.log"
+    assert [
+        *("mcpmock", "proxy", "-q", "--cassette", ".mcpmock/r.jsonl", "--mode", "none"),
+        *("--log", log, "--url-env", "MCPMOCK_URL"),
+    ] == words_of(file, "r")
+    assert 0 == run("unwrap", "r", "--yes", "-q")[0]
+    assert REMOTE == file.read_text("utf-8")
+    assert 3 == run("wrap", "r", "--replay", "nowhere.jsonl", "--yes")[0]
+
+
 def test_a_project(run: Run, home: Path) -> None:
     """Its file is committed: no path of this machine stands in it. The recordings are not."""
     file = put(home / "project/.mcp.json", CURSOR)

@@ -1,0 +1,129 @@
+"""Real agents record a server through `mcpmock wrap`, and are answered from that recording: the
+walk of a user who changes one line of a configuration, and nothing else.
+
+An agent is a framework or a command line, unchanged, whose model is a script (`model_endpoint`).
+One of each kind is run; MCPMOCK_E2E_ALL=1 runs all, which tools/e2e_parts.sh agents installs.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from .agents import AGENTS, configure, run_agent
+from .model_endpoint import DONE, ToolCall, scripted_model
+from .parts import not_installed, prepare, server
+
+pytestmark = pytest.mark.parts
+
+PROGRAM = str(Path(sys.executable).with_name("mcpmock"))
+NAMES = [*AGENTS] if os.environ.get("MCPMOCK_E2E_ALL") else ["pydantic_ai", "copilot"]
+
+
+@dataclass(frozen=True)
+class Walk:
+    """An agent with its home, and the folder that it looks at through the server `files`."""
+
+    name: str
+    home: Path
+    workdir: Path
+    config: Path
+
+    @property
+    def files(self) -> Path:
+        return self.workdir / "files"
+
+    @property
+    def script(self) -> list[ToolCall]:
+        """Seven calls; the last but one, which only reads, is asked again in replays."""
+        folder = str(self.files)
+        return [
+            ToolCall("list_directory", {"path": folder}),
+            ToolCall("list_allowed_directories", {}),
+            ToolCall("search_files", {"path": folder, "pattern": "**/*.json"}),
+            ToolCall("directory_tree", {"path": folder}),
+            ToolCall("read_multiple_files", {"paths": [f"{folder}/poem.txt"]}),
+            ToolCall("read_text_file", {"path": f"{folder}/poem.txt", "head": 1}),
+            ToolCall("create_directory", {"path": f"{folder}/deep"}),
+        ]
+
+    def mcpmock(self, *words: object, status: int = 0) -> str:
+        """Run mcpmock as the user of this home."""
+        done = subprocess.run(
+            [PROGRAM, *map(str, words)],
+            env={**os.environ, "HOME": str(self.home)},
+            cwd=self.home,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == status, (words, done.stdout, done.stderr)
+        return done.stdout
+
+    def wrap(self, *words: object) -> None:
+        self.mcpmock("wrap", "files", "--config", self.config, "--yes", *words)
+
+    def run(self, script: Sequence[ToolCall]) -> None:
+        """Let the agent make these calls, and say that it is done."""
+        with scripted_model(script) as model:
+            done = run_agent(self.name, self.home, self.files, model.url)
+        assert DONE in done.stdout, (done.stdout, done.stderr)
+        assert done.returncode == 0
+
+    def record(self) -> Path:
+        """Make one more recording. Gives its file."""
+        prepare("filesystem", self.workdir)
+        before = set(self.recordings)
+        self.run(self.script)
+        (file,) = set(self.recordings) - before
+        return file
+
+    @property
+    def recordings(self) -> list[Path]:
+        return sorted((self.home / "recorded").glob("*.jsonl"))
+
+
+@pytest.fixture
+def walk(request: pytest.FixtureRequest, tmp_path: Path) -> Walk:
+    """The walk of the agent of this name: its server is not wrapped yet."""
+    name = request.param
+    for part, what in ((AGENTS[name].part, name), ("npm", "filesystem")):
+        if reason := not_installed(part, what):
+            pytest.skip(reason)
+    home = tmp_path / "home"
+    home.mkdir()
+    prepare("filesystem", tmp_path)
+    program, *arguments = server("filesystem", tmp_path)
+    config = configure(name, home, {"command": program, "args": arguments})
+    return Walk(name, home, tmp_path, config)
+
+
+def missed(log: Path) -> list[str]:
+    """What a replay reported: nothing but when it began."""
+    return [line for line in log.read_text("utf-8").splitlines() if "Z mcpmock replay " not in line]
+
+
+@pytest.mark.parametrize("walk", NAMES, indirect=True)
+def test_an_agent_is_answered_from_its_own_recording(walk: Walk) -> None:
+    """Without a rule, though it puts ids of its own into each call and ends its server by signals;
+    what only reads is answered once more. Two recordings are the same, but for a list that an agent
+    asks for by chance.
+    """
+    before = walk.config.read_bytes()
+    walk.wrap("-o", walk.home / "recorded")
+    first, second = walk.record(), walk.record()
+    walk.wrap("--replay", first)
+    walk.run([*walk.script, walk.script[5]])
+
+    assert missed(first.with_name(f"{first.stem}.replay.log")) == []
+    walk.mcpmock("diff", "--fail-on", "risky", first, second)
+    walk.mcpmock("verify", first, "--", *server("filesystem", walk.workdir))
+    walk.mcpmock("unwrap", "files", "--config", walk.config, "--yes")
+    assert walk.config.read_bytes() == before
