@@ -35,6 +35,7 @@ from mcpmock.sessions.run import Front, Setup, run_sessions
 from mcpmock.stubs.builder import Stub
 
 from .judging import check_misses, judged
+from .recorded_calls import RecordedCalls
 from .sdk_transport import sdk_transport
 from .targets import say
 from .thread import require_trio
@@ -79,6 +80,9 @@ class ReplayServer(ThreadServer):
         self.cassette = cassette
         script = None if stub is None else stub.script
         self._replay = Replay(scheduled(cassette, run), options, self.log.report, script)
+        self._recorded = RecordedCalls(
+            cassette=cassette, rules=options.rules, redaction=options.redaction
+        )
         self._open: Callable[[], MessageChannel] | None = None
 
     def open(self) -> MessageChannel:

@@ -6,7 +6,8 @@ The first client that needs the thread starts it. `server` and the pytest plugin
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractAsyncContextManager
 from threading import Lock
 from typing import Any
@@ -18,6 +19,7 @@ from mcpmock.printable import printable
 from mcpmock.sessions.local_front import ServerPlace
 
 from .log import Call, Log
+from .recorded_calls import RecordedCalls
 from .thread import Thread
 
 
@@ -26,6 +28,7 @@ class ThreadServer:
 
     def __init__(self, main: Callable[..., Any], run: FaultRun) -> None:
         self.log = Log()
+        self._recorded = RecordedCalls()
         self._run = run
         self._faults = FaultControl(run, self.log.asked)
         self._serving = main
@@ -175,6 +178,44 @@ class ThreadServer:
         for name in names:
             if not any(name in (call.method, str(call)) for call in calls):
                 raise self._failure(f"{name} was not called in this order")
+
+    def assert_trajectory(
+        self,
+        file: str | os.PathLike[str] | None = None,
+        *,
+        order: str = "same",
+        extra: str = "fail",
+        missing: str = "fail",
+        ignore: Iterable[str] = (),
+        like: Iterable[str] = (),
+        methods: Sequence[str] = ("tools/call", "prompts/get", "resources/read"),
+    ) -> None:
+        """Raise AssertionError unless clients made the calls of a recording: that of the server, or
+        that in `file`.
+
+        >>> with mcpmock.serve("weather.jsonl") as server:
+        ...     done = subprocess.run(server.command, input=HELLO, capture_output=True)
+        ...     server.assert_trajectory()
+        Traceback (most recent call last):
+        AssertionError: 0 of 1 recorded call made as recorded: 1 missing
+          missing: event 6, tools/call get_weather {"city":"Oslo"}
+        calls made:
+          none
+
+        Calls of `methods` (globs) count. They come in the recorded order, in which calls that
+        overlapped have none, or with `order="any"` in any. `extra="allow"` and `missing="allow"`
+        let calls be added or left out; `ignore` and `like` are further rules about what may differ.
+        While a real server is recorded it passes. Raises McpMockError for a wrong word or rule, and
+        CassetteError.
+        """
+        __tracebackhide__ = True
+        from .trajectory import compare_trajectory
+
+        lines = compare_trajectory(
+            self._recorded, self.log.asked(), file, (order, extra, missing), (ignore, like), methods
+        )
+        if lines:
+            raise AssertionError("\n".join(lines))
 
     def _failure(self, text: str) -> AssertionError:
         calls = ", ".join(map(str, self.log.calls)) or "none"

@@ -18,6 +18,7 @@ import trio
 from mcpmock.api.cassettes import load
 from mcpmock.api.drive import Driven, drive_server
 from mcpmock.api.judging import describe_misses, warn_of_idle_faults
+from mcpmock.api.recorded_calls import RecordedCalls
 from mcpmock.api.sdk_transport import sdk_transport
 from mcpmock.api.server import ReplayServer, read_authorization, replay_options
 from mcpmock.api.targets import parse_server, say
@@ -154,6 +155,9 @@ class RecordingServer(ThreadServer):
 
     def answer_first(self, cassette: Cassette, options: PlayerOptions) -> None:
         """Let the real server only answer what the cassette lacks."""
+        self._recorded = RecordedCalls(
+            cassette=cassette, rules=options.rules, redaction=options.redaction, grows=True
+        )
         options = attrs.evolve(options, on_miss="live")
         self._replay = Replay(cassette, options, self.log.report)
 
@@ -319,6 +323,7 @@ def using(settings: Settings, test: str, store: CassetteStore) -> Iterator[Serve
         if not settings.extends:
             authorization = read_authorization(settings.auth)
             fake = ReplayServer(cassette, options, run, settings.stub, authorization)
+            fake._recorded = attrs.evolve(fake._recorded, find=settings.find, test=test)
             try:
                 yield ServerUse(settings, fake)
             finally:
@@ -326,6 +331,7 @@ def using(settings: Settings, test: str, store: CassetteStore) -> Iterator[Serve
             return
         server = RecordingServer(settings, test, store)
         server.answer_first(cassette, options)
+    server._recorded = attrs.evolve(server._recorded, find=settings.find, test=test)
     use = ServerUse(settings, server)
     try:
         yield use

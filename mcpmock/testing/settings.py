@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -84,6 +84,8 @@ class Settings:
     """How many schedules the body of the test is run in, or which ones, by number."""
     redaction: RedactionOptions = attrs.field(factory=RedactionOptions)
     """What is taken for secret in recordings and in the reports of failed tests."""
+    find: Callable[[str], Path] = Path
+    """Finds another cassette by its name."""
     named: bool = True
     """Whether the marker names a cassette."""
 
@@ -232,6 +234,7 @@ def read_settings(place: CassettePlace, markers: Markers) -> Settings:
         auth=given.get("auth"),
         explore=_schedules(given.get("explore")),
         redaction=redaction,
+        find=place.find,
         named=given.get("cassette") is not None,
         playing=playing,
         faults=faults,

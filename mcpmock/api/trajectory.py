@@ -1,0 +1,73 @@
+"""`compare_trajectory`: what `assert_trajectory` of a server says, imported when a test asks."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from mcpmock.batch.match_rules import rules_beside
+from mcpmock.cassette.file import load
+from mcpmock.errors import McpMockError
+from mcpmock.matching.match_rule import MatchRules, RuleError
+from mcpmock.redaction.redaction_rules import NO_OWN_RULES
+from mcpmock.semantic_diff.trajectory import (
+    Trajectory,
+    check_words,
+    live_calls,
+    recorded_calls,
+    trajectory_lines,
+)
+
+if TYPE_CHECKING:
+    from .recorded_calls import RecordedCalls
+
+_USE = ("fail", "allow")
+
+
+def compare_trajectory(
+    server: RecordedCalls,
+    asked: Sequence[tuple[str, Any]],
+    file: str | os.PathLike[str] | None,
+    words: tuple[str, str, str],
+    rules: tuple[Iterable[str], Iterable[str]],
+    methods: Sequence[str],
+) -> list[str]:
+    """Return the lines that say how the calls of clients differ from a recording; nothing if they
+    do not, and while they are recorded. Raises McpMockError.
+    """
+    __tracebackhide__ = True
+    order, extra, missing = words
+    wrong = [
+        *check_words(order=(order, ("same", "any")), extra=(extra, _USE), missing=(missing, _USE))
+    ]
+    for name, given in (("ignore", rules[0]), ("like", rules[1]), ("methods", methods)):
+        if isinstance(given, str):
+            wrong.append(f"{name}={given!r}: give a list")
+    if wrong:
+        raise McpMockError("; ".join(wrong))
+    try:
+        allowed = MatchRules.parse(*rules)
+    except ValueError as error:
+        raise RuleError(str(error)) from error
+    cassette = server.cassette
+    if cassette is None:
+        return []
+    path = Path(cassette.name) if file is None else server.find(os.fspath(file))
+    if server.grows and path == Path(cassette.name):
+        return []
+    if file is not None:
+        cassette = load(path)
+        allowed += rules_beside(cassette) or MatchRules()
+    elif not cassette.takes:
+        raise McpMockError("this server has no recording: name one, assert_trajectory(FILE)")
+    own = [take for take in cassette.takes if take.header.test == server.test]
+    takes = own if own and server.test is not None else cassette.takes
+    found = Trajectory.compare(
+        recorded_calls(takes, methods),
+        live_calls(asked, methods),
+        allowed + (server.rules or MatchRules()),
+    )
+    redaction = server.redaction or NO_OWN_RULES
+    return trajectory_lines(found, redaction, order=order, extra=extra, missing=missing)
