@@ -74,6 +74,7 @@ class LiveSession:
                 nursery.cancel_scope.cancel()
         finally:
             self._done = True
+            self.client.deliver = None  # else the two keep each other until the next collection
 
     def client_left(self, how: str = "closed") -> None:
         """End the input of the session: the client is gone, or asked this process to stop."""

@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 import attrs
 
 from mcpmock.errors import Level
+from mcpmock.printable import many
 from mcpmock.protocol.messages import decode, member
 
 from .lines import Sheet, take_apart
@@ -77,7 +78,7 @@ def _parser_findings(cassette: Cassette, sheets: list[Sheet]) -> Iterator[Findin
 def _footer_findings(sheet: Sheet, take: Take) -> Iterator[Finding]:
     if sheet.footer is None or take.footer is None or take.footer.events == len(sheet.events):
         return
-    text = f"the footer counts {take.footer.events} events, there are {len(sheet.events)}"
+    text = f"the footer counts {many(take.footer.events, 'event')}, there are {len(sheet.events)}"
     yield Finding(sheet.footer.number, Level.ERROR, text)
 
 
@@ -98,7 +99,8 @@ def _loss_findings(sheet: Sheet) -> Iterator[Finding]:
         gap, oversize = member(line.raw, "gap"), member(line.raw, "oversize", "bytes")
         if gap is not None:
             lost = {"bytes": 0, "events": 0, "reason": "", **(decode(gap) or {})}
-            text = "not recorded: {events} events, {bytes} bytes: {reason}".format_map(lost)
+            counted = f"{many(lost['events'], 'event')}, {many(lost['bytes'], 'byte')}"
+            text = f"not recorded: {counted}: {lost['reason']}"
             yield Finding(line.number, Level.NOTICE, text)
         if oversize is not None:
             text = f"only the head of a frame of {int(oversize)} bytes"

@@ -29,6 +29,10 @@ class ByteSink(Protocol):
         """Wait until some bytes can be taken."""
 
 
+def _nothing() -> None:
+    """Do nothing."""
+
+
 class WriteQueue:
     """Bytes for one sink: written at once where possible, else held and moved by `run`.
 
@@ -102,6 +106,7 @@ class WriteQueue:
         """Drop what is held, and take nothing any more."""
         self._broken = self._broken or error or trio.BrokenResourceError("closed")
         self._waiting, self.held = [], 0
+        self._emptied = _nothing  # what it belongs to is over, and is not to be kept by it
         self._changed.unpark_all()
 
     async def run(self) -> None:

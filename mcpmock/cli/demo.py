@@ -20,7 +20,7 @@ import click
 from mcpmock.errors import CassetteError, McpMockError
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.rewriting import DemoOptions
-from mcpmock.printable import mcpmock_command, printable
+from mcpmock.printable import many, mcpmock_command, printable
 
 from .option_table import options
 from .output import emit
@@ -191,7 +191,7 @@ def _left(cassette: Path, faulty: Path) -> Outcome:
 def _show_recorded(outcome: Outcome) -> None:
     _title("1. Record a real client with a real server")
     _command(f"mcpmock record -o {_CASSETTE} -- python -m mcpmock.demo.server")
-    _line(f"{outcome['events']} events in {outcome['seconds']:.1f} seconds:")
+    _line(f"{many(outcome['events'], 'event')} in {outcome['seconds']:.1f} seconds:")
     for who, methods in outcome["counts"].items():
         _wrapped(f"the {who:<13}", ", ".join(_times(*row) for row in methods.items()))
     for seen in outcome.get("saw", ()):
@@ -202,8 +202,8 @@ def _show_replayed(outcome: Outcome) -> None:
     _title("2. Replay the recording to the same client, without the server")
     _command(f"mcpmock replay {_CASSETTE}")
     if outcome["same"]:
-        same = f"The client saw exactly the same: {outcome['saw']} messages, in the same order."
-        _line(same, fg="green")
+        saw = many(outcome["saw"], "message")
+        _line(f"The client saw exactly the same: {saw}, in the same order.", fg="green")
         return
     _line("The client did not see the same.", fg="red")
     first, second = outcome["difference"] or ([{"exit": status}] for status in outcome["status"])

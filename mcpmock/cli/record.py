@@ -95,6 +95,7 @@ def record(
         strict=record.strict,
         redact=not record.no_redact,
         rules=rules,
+        says_end=record.url is not None and not record.without_client and not console.quiet,
     )
     default = None if record.url is None else "127.0.0.1:0"
     front: Front

@@ -109,7 +109,7 @@ def timeline_lines(
         gaps = [event.gap for event in take.events if isinstance(event.gap, Gap)]
         lost = f"{many(sum(gap.events for gap in gaps), 'event')} not recorded" if gaps else None
         state = "complete" if take.footer is not None else "incomplete"
-        facts = (f"{len(take.events)} events", lost, state)
+        facts = (many(len(take.events), "event"), lost, state)
         yield from heading_lines(number, take, facts, drawing.scales.get(number, ""))
         for row, line in zip(inside, Columns(drawing).lines(inside), strict=True):
             yield line

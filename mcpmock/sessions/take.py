@@ -63,6 +63,8 @@ class Recording:
     """The highest number of the placeholders that a driven client sends."""
     values: Mapping[str, str] = attrs.field(factory=dict)
     """The values that it sends in place of some of them: secrets, wherever they appear."""
+    says_end: bool = False
+    """Whether the user is told at the end what was recorded: nothing else says that it is whole."""
     test: str | None = None
     """The test that is recorded, for the header."""
     sibling_of: Path | None = None
@@ -115,6 +117,8 @@ class TakeRecording:
         self._close()
         if self.incomplete is not None:
             raise RecordingIncomplete(f"{self.file.path}: {self._loss}")
+        if self.recording.says_end:
+            self.say(f"{self._cassette}: {many(self.file.events, 'event')} recorded")
 
     def on_gap(self, reason: str) -> None:
         self.incomplete = self.incomplete or reason

@@ -21,6 +21,7 @@ from mcpmock.cassette.model import Cassette, Episode
 from mcpmock.faults.match import Match, MatchPlace, Subject, Turn, fits
 from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.races.grid import Cell, Name, Reaction, cells
+from mcpmock.printable import many
 from mcpmock.protocol.correlation import PROGRESS, Correlation, PendingCall
 from mcpmock.protocol.messages import Frame, Notification, Request, Response, decode
 
@@ -240,7 +241,9 @@ class Race:
     def _timeout_reason(self) -> str:
         if self._call is None:
             return "the call that the race selects was not made"
-        return f"the client received {self._received} messages of the call instead of {self.i}"
+        return (
+            f"the client received {many(self._received, 'message')} of the call instead of {self.i}"
+        )
 
     def _listen(self, conversation: int, frame: Frame) -> None:
         """Listen to each message, next to the client."""

@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mcpmock.cassette.model import Event, Gap
+from mcpmock.printable import many
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS
 from mcpmock.protocol.raw_json import items
@@ -93,7 +94,7 @@ def _event_text(event: Event) -> str:
             return _head_summary(event)
         case Event(gap=Gap() as gap):
             size = f", {gap.bytes} bytes" if gap.bytes else ""
-            return f"{gap.events} events{size}: {gap.reason}"
+            return f"{many(gap.events, 'event')}{size}: {gap.reason}"
         case Event(sse=m.SseMeta() as sse):
             fields = {"id": sse.id, "retry": sse.retry, "comment": sse.comment}
             rest = [f"{name}={value}" for name, value in fields.items() if value is not None]

@@ -232,3 +232,17 @@ async def idle(url: str, task_status: trio.TaskStatus[None]) -> None:
     async with calling(url):
         task_status.started()
         await trio.sleep_forever()
+
+
+@pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(("asked", "counted"), [(0, "0 events"), (1, "5 events")])
+async def test_the_last_line(tmp_path: Path, signum: int, asked: int, counted: str) -> None:
+    """A recorder that is stopped says what it has recorded, and where."""
+    cassette = tmp_path / "a.jsonl"
+    async with upstream(answers_all) as server:
+        with recording(cassette, server.url) as recorder:
+            for _ in range(asked):
+                await posts(recorder.url, PING)
+            recorder.process.send_signal(signum)
+            await trio.to_thread.run_sync(recorder.process.wait, END)
+    assert recorder.stderr.splitlines()[-1] == f"mcpmock: {cassette}: {counted} recorded"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Awaitable, Callable
 from itertools import count
 from pathlib import Path
@@ -11,7 +12,16 @@ import trio
 from trio.testing import MockClock
 
 from mcpmock.cassette.file import load
-from mcpmock.channels.http.server import ENDED_SESSION_LINGER_S
+from mcpmock.channels.http.client import HttpClientChannel
+from mcpmock.channels.http.connection import Connection
+from mcpmock.channels.http.http1 import RequestWriter
+from mcpmock.channels.http.pairing import PairedConnection
+from mcpmock.channels.http.server import ENDED_SESSION_LINGER_S, HttpServerChannel
+from mcpmock.channels.queues import WriteQueue
+from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.recording.recorder import Recorder
+from mcpmock.runner import LiveSession
+from mcpmock.transports.locations import OwnLocations
 from mcpmock.transports.session_router import TransportKind
 from tests.sessions.test_http_front import SSE_HEADER, player, recorder
 from tests.sessions.web import Web, running, web
@@ -135,6 +145,33 @@ async def test_ended_sessions_leave_no_task(
     if mode == "record":
         sessions = {event.s for take in load(tmp_path / "a.jsonl").takes for event in take.events}
         assert MANY == len(sessions - {1})
+
+
+async def test_ended_sessions_leave_no_garbage(
+    web: Web, autojump_clock: MockClock, tmp_path: Path
+) -> None:
+    """A recorder keeps nothing of a deleted session, at once and without the help of the collector
+    of cycles: a long run would grow by what that has not come to.
+    """
+    web.server.script = serving()
+    kept = (
+        *(Connection, PairedConnection, HttpServerChannel, HttpClientChannel, Recorder),
+        *(LiveSession, Pipeline, OwnLocations, WriteQueue, RequestWriter),
+    )
+    alive = []
+    gc.collect()
+    gc.disable()
+    try:
+        async with running(web, recorder(web, tmp_path / "a.jsonl")):
+            for _ in range(MANY):
+                await hold_session(web, TransportKind.STREAMABLE_HTTP)
+                await trio.testing.wait_all_tasks_blocked()
+                web.server.asked.clear()
+                alive.append(sum(isinstance(one, kept) for one in gc.get_objects()))
+    finally:
+        gc.enable()
+
+    assert [alive[1]] * (MANY - 1) == alive[1:]
 
 
 async def test_a_deleted_session_is_forgotten(web: Web, autojump_clock: MockClock) -> None:

@@ -360,6 +360,8 @@ class _ClientExchange:
     def _finish(self, *, again: bool = False) -> None:
         self._over = True
         self.out.drop()
+        if self._pair is not None:
+            self._pair.forget(self._emptied)
         if self._wire is not None:
             (self._connections.give_back if again else self._connections.discard)(self._wire)
         self._channel.leave(self.number)

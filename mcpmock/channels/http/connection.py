@@ -212,6 +212,8 @@ class Connection:
             self._leave()
             if self._pair is not None:
                 self._pair.close(self._gone)
+                self._pair = None
+            self.out.drop()
             await trio.aclose_forcefully(self._stream)
 
     def paired(self, connect: Connect) -> PairedConnection:

@@ -77,6 +77,10 @@ class IdleWatch:
                 self._epoll.close()
 
 
+def _nothing() -> None:
+    """Do nothing."""
+
+
 class PairedConnection:
     """Opened by the first exchange of the client's connection, and kept for the next ones."""
 
@@ -91,7 +95,7 @@ class PairedConnection:
         self.client = client
         self.input_ended = input_ended
         """Whether the client has ended its input; it may still read."""
-        self.on_input_end: Callable[[], object] = lambda: None
+        self.on_input_end: Callable[[], object] = _nothing
         self._connect = connect
         self._watch = watch
         self._idle: Wire | None = None
@@ -124,6 +128,11 @@ class PairedConnection:
     def discard(self, wire: Wire) -> None:
         """Close it at once."""
         wire.close()
+
+    def forget(self, on_input_end: Callable[[], object]) -> None:
+        """Call this no more: its exchange is over."""
+        if self.on_input_end == on_input_end:
+            self.on_input_end = _nothing
 
     def end_input(self) -> None:
         """End the input, as the client has: the server sees that after the request."""

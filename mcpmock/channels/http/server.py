@@ -63,8 +63,10 @@ class HttpServerChannel(HttpEnd[ServerExchange]):
         hang_up: Callable[[int], object],
         stderr: DescriptorQueue | None = None,
         session_timeout: float = SESSION_TIMEOUT_S,
+        linger: float = ENDED_SESSION_LINGER_S,
     ) -> None:
         super().__init__()
+        self._linger = linger
         self.conversation = conversation
         self._stderr = stderr
         self._router = router
@@ -138,7 +140,7 @@ class HttpServerChannel(HttpEnd[ServerExchange]):
         """
         while True:
             now = trio.current_time()
-            timeout = ENDED_SESSION_LINGER_S if self._ended else self._timeout
+            timeout = self._linger if self._ended else self._timeout
             until = now + self._timeout if self._exchanges else self._used_at + timeout
             if until <= now:
                 break
@@ -281,6 +283,8 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
                 self._ended.add,
                 self._stderr,
                 self._session_timeout,
+                # A server of its own answers for what it has ended.
+                ENDED_SESSION_LINGER_S if self._desk.watch is None else 0.0,
             )
             self._channels[number] = channel
             self._new.append(channel)

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
+from mcpmock.printable import many
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, Correlation, PendingCall
 
@@ -61,7 +62,8 @@ def broken(
     if silent:
         late = {key: count for key, count in ledger.late.items() if count > crossed}
         wrong += [
-            f"{_name(ledger, key)}: {n} messages behind its cancel" for key, n in late.items()
+            f"{_name(ledger, key)}: {many(n, 'message')} behind its cancel"
+            for key, n in late.items()
         ]
     if works and ledger.cancelled and not (ledger.served or ledger.over):
         wrong.append("no request behind the last cancel was answered")
