@@ -31,7 +31,9 @@ from .run_setup import (
 
 if TYPE_CHECKING:
     from mcpmock.authorization.options import AuthorizationOptions
+    from mcpmock.cassette.model import Cassette
     from mcpmock.faults.receipts import FaultRun
+    from mcpmock.matching.match_rule import MatchRules
     from mcpmock.playback.miss import Miss
     from mcpmock.playback.player import Player, PlayerNote, PlayerOptions
     from mcpmock.sessions.servers import Server
@@ -164,6 +166,8 @@ def play(
         status = run_to_end(setup, console)
     if isinstance(front, StdioFront):
         reporter.report_leftovers()
+    if playing.rules is not None and (reporter.missed or console.verbose):
+        reporter.report_idle_rules(playing.rules, cassette)
     if reporter.missed and (not status or status - 128 in STOP_SIGNALS):
         return 1
     return status
@@ -305,7 +309,19 @@ class _Reporter:
         if player is None or self._console.quiet or not (player.missed or self._console.verbose):
             return
         for line in player.leftovers():
-            if self._console.json:
-                emit({"type": "leftover", "text": line}, err=True)
-            else:
-                say(line)
+            self._print("leftover", line)
+
+    def report_idle_rules(self, rules: MatchRules, cassette: Cassette) -> None:
+        """Print the rules that applied to nothing: one may have been meant for a miss."""
+        from mcpmock.playback.idle_rules import idle_rules
+
+        for line in idle_rules(rules, cassette):
+            if self._log is not None:
+                self._log.write(line)
+            self._print("idle-rule", line)
+
+    def _print(self, kind: str, text: str) -> None:
+        if self._console.json:
+            emit({"type": kind, "text": text}, err=True)
+        else:
+            say(text)

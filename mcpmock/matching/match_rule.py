@@ -113,6 +113,8 @@ class MatchRules:
 
     rules: tuple[MatchRule, ...] = ()
     echo: tuple[MatchRule, ...] = ()
+    applied: set[MatchRule] = attrs.field(factory=set, init=False, eq=False, repr=False)
+    """Those that selected something in a message so far."""
     _known: dict[tuple[str, Label], tuple[MatchRule, ...]] = attrs.field(
         factory=dict, init=False, eq=False, repr=False
     )

@@ -99,7 +99,10 @@ def loosen(rules: MatchRules, method: str, params: Any, *, whole: bool = False) 
         name = named(inner, its)
         labels.append((inner, name if inner in FIXED_NAMES else ""))
         for rule in rules.of(inner, (inner, name)):
-            for found in rule.query.places(document):
+            places = rule.query.places(document)
+            if places:
+                rules.applied.add(rule)
+            for found in places:
                 place = (*at, *found)
                 selected[place] = (*selected.get(place, ()), rule)
             outer.update((*at, *place) for place in rule.query.outer_places(document))

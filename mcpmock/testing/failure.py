@@ -63,6 +63,11 @@ def _lines(
     yield f"{action} {settings.shown} (record mode {settings.mode}){recording}"
     for miss in misses:
         yield from miss_lines(miss, Path(settings.shown), keywords=True)
+    if misses and log.players:
+        from mcpmock.playback.idle_rules import idle_rules
+
+        selection = log.players[-1].selection
+        yield from idle_rules(selection.options.rules, selection.cassette)
     last, stderr = _without_secrets(log, settings.redaction_rules(shown=True))
     if last:
         yield "last messages:"

@@ -226,3 +226,19 @@ def test_a_proxy_replays_under_rules(run: Run, file: Path, client: MemoryChannel
 
     assert 2 == status
     assert "need --cassette" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "live", "told"),
+    [([], "x", True), (["-v"], "a", True), ([], "a", False), (["--ignore", RULE], "x", False)],
+)
+def test_a_rule_that_applied_to_nothing(
+    run: Run, file: Path, client: MemoryChannel, options: list[str], live: str, told: bool
+) -> None:
+    """One line where the run ends with a miss, and with `-v`."""
+    asks(client, live)
+    wrong = RULE.replace("tools/call", "tools/cal")
+    _, _, err = run("replay", *options, "--ignore", wrong, file)
+
+    why = "no request is 'tools/cal'; did you mean tools/call?"
+    assert told is (f"mcpmock: the rule {wrong!r} applied to nothing: {why}" in err.splitlines())

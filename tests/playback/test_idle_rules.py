@@ -1,0 +1,74 @@
+"""Rules that applied to nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.matching.match_rule import TOOL_ALONE, MatchRules
+from mcpmock.playback.idle_rules import idle_rules
+from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
+from tests.support import c, call, cassette, notification, request, response, s, script
+
+RECORDED = cassette(
+    c(call(1, "find", requestId=1, deep={"when": 1})),
+    s(response(1)),
+    c(request(2, "resources/read", {"uri": "file:///a"})),
+    s(notification("notifications/message", {"data": 1})),
+    s(response(2)),
+)
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        (
+            "tools/cal find $.arguments.requestId",
+            "no request is 'tools/cal'; did you mean tools/call?",
+        ),
+        ("tools/call fnd $.arguments.requestId", "no tools/call is of 'fnd'; did you mean find?"),
+        (
+            "tools/call find $.arguments.requestID",
+            "no request has 'requestID'; did you mean requestId?",
+        ),
+        ("$.arguments.requsetId", "no request has 'requsetId'; did you mean requestId?"),
+        ("$.argumnts.requestId", "no request has 'argumnts'; did you mean arguments?"),
+        ("$.arguments.deep.wen", "no request has 'wen'; did you mean when?"),
+        ("$..whne", "no request has 'whne'; did you mean when?"),
+        ("prompts/get $.name", "no request is 'prompts/get'"),
+        (
+            "resources/read file:///b $.uri",
+            "no resources/read is of 'file:///b'; did you mean file:///a?",
+        ),
+        ("$.arguments.deep.requestId", "no request has $.params.arguments.deep.requestId"),
+        ("$.arguments[?@==7]", "no request has $.params.arguments[?@==7]"),
+        ("tools/* f* $.arguments.requestId", None),
+        ("$..when", None),
+        ("$.result.content", None),
+        ("tools/call find $.result.at", None),
+        ("notifications/message $.data", None),
+        ("output $.text", None),
+        ("$.uri", None),
+    ],
+)
+def test_what_no_request_has(rule: str, why: str | None) -> None:
+    """The first thing of it that is nowhere, and the nearest name."""
+    wanted = [] if why is None else [f"the rule {rule!r} applied to nothing: {why}"]
+
+    assert wanted == idle_rules(MatchRules.parse([rule]), RECORDED)
+
+
+def test_rules_that_nobody_wrote_and_long_lists() -> None:
+    """Those of `--match tool` are none of the user; ten are named."""
+    assert [] == idle_rules(None, RECORDED)
+    assert [] == idle_rules(MatchRules.parse(TOOL_ALONE), RECORDED)
+    many = idle_rules(MatchRules.parse([f"$.a{n}" for n in range(15)]), RECORDED)
+    assert (11, "5 more rules applied to nothing") == (len(many), many[-1])
+
+
+def test_a_place_that_only_the_live_request_has() -> None:
+    """Its rule applied, also where the request is a miss all the same."""
+    for new in (1, 2):
+        rules = MatchRules.parse(["$.arguments.new", "$.arguments.nwe"])
+        player = Player(SessionSelection(RECORDED, PlayerOptions(rules=rules)))
+        script(player).heard(call(1, "find", requestId=new, deep={"when": 1}, new=1))
+        assert ["'$.arguments.nwe'"] == [line.split()[2] for line in idle_rules(rules, RECORDED)]
