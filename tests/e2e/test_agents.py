@@ -8,22 +8,33 @@ One of each kind is run; MCPMOCK_E2E_ALL=1 runs all, which tools/e2e_parts.sh ag
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from mcpmock.cassette.file import load
+
 from .agents import AGENTS, configure, run_agent
+from .http_processes import real_server
 from .model_endpoint import DONE, ToolCall, scripted_model
-from .parts import not_installed, prepare, server
+from .parts import HTTP, not_installed, prepare, server
 
 pytestmark = pytest.mark.parts
 
 PROGRAM = str(Path(sys.executable).with_name("mcpmock"))
-NAMES = [*AGENTS] if os.environ.get("MCPMOCK_E2E_ALL") else ["pydantic_ai", "copilot"]
+EVERY = bool(os.environ.get("MCPMOCK_E2E_ALL"))
+NAMES = [*AGENTS] if EVERY else ["pydantic_ai", "copilot"]
+
+
+WITH_URL = [name for name in NAMES if name not in ("gemini", "qwen")] if EVERY else NAMES[:1]
+"""Those whose entries name a URL as `url`."""
 
 
 @dataclass(frozen=True)
@@ -90,19 +101,24 @@ class Walk:
         return sorted((self.home / "recorded").glob("*.jsonl"))
 
 
-@pytest.fixture
-def walk(request: pytest.FixtureRequest, tmp_path: Path) -> Walk:
-    """The walk of the agent of this name: its server is not wrapped yet."""
-    name = request.param
+def walk_of(name: str, workdir: Path, entry: dict[str, Any] | None = None) -> Walk:
+    """The walk of an agent with a home of its own: its server is not wrapped yet."""
     for part, what in ((AGENTS[name].part, name), ("npm", "filesystem")):
         if reason := not_installed(part, what):
             pytest.skip(reason)
-    home = tmp_path / "home"
+    home = workdir / f"home-{name}"
     home.mkdir()
-    prepare("filesystem", tmp_path)
-    program, *arguments = server("filesystem", tmp_path)
-    config = configure(name, home, {"command": program, "args": arguments})
-    return Walk(name, home, tmp_path, config)
+    prepare("filesystem", workdir)
+    if entry is None:
+        program, *arguments = server("filesystem", workdir)
+        entry = {"command": program, "args": arguments}
+    return Walk(name, home, workdir, configure(name, home, entry))
+
+
+@pytest.fixture
+def walk(request: pytest.FixtureRequest, tmp_path: Path) -> Walk:
+    """The walk of the agent of this name."""
+    return walk_of(request.param, tmp_path)
 
 
 def missed(log: Path) -> list[str]:
@@ -125,5 +141,46 @@ def test_an_agent_is_answered_from_its_own_recording(walk: Walk) -> None:
     assert missed(first.with_name(f"{first.stem}.replay.log")) == []
     walk.mcpmock("diff", "--fail-on", "risky", first, second)
     walk.mcpmock("verify", first, "--", *server("filesystem", walk.workdir))
+    walk.mcpmock("unwrap", "files", "--config", walk.config, "--yes")
+    assert walk.config.read_bytes() == before
+
+
+@pytest.mark.parametrize(("recorder", "other"), [*pairwise(NAMES)])
+def test_an_agent_is_answered_from_the_recording_of_another(
+    recorder: str, other: str, tmp_path: Path
+) -> None:
+    """With one round of the rules that its misses propose, at most: they go into the cassette."""
+    first, second = walk_of(recorder, tmp_path), walk_of(other, tmp_path)
+    first.wrap("-o", first.home / "recorded")
+    file = first.record()
+    second.wrap("--replay", file)
+    second.run(second.script)
+    log = file.with_name(f"{file.stem}.replay.log")
+    for line in missed(log):
+        if "allow with `mcpmock " in line:
+            second.mcpmock(*shlex.split(line.partition("`mcpmock ")[2].rpartition("`")[0]))
+    log.unlink()
+    second.run(second.script)
+
+    assert missed(log) == []
+
+
+@pytest.mark.parametrize("name", WITH_URL)
+def test_a_server_at_a_url(name: str, tmp_path: Path) -> None:
+    """Its entry is wrapped into a proxy, and answered without a connection."""
+    calls = [ToolCall("echo", {"message": str(n)}) for n in range(5)]
+    calls += [ToolCall("get-sum", {"a": 1, "b": n}) for n in range(2)]
+    with real_server("everything", HTTP, tmp_path) as served:
+        walk = walk_of(name, tmp_path, {"url": served.url})
+        before = walk.config.read_bytes()
+        walk.wrap("-o", walk.home / "recorded")
+        walk.run(calls)
+    (file,) = walk.recordings
+    walk.wrap("--replay")
+    walk.run(calls)
+
+    assert missed(file.with_name(f"{file.stem}.replay.log")) == []
+    events = [event for take in load(file).takes for event in take.events]
+    assert sum(b'"tools/call"' in (event.payload or b"") for event in events) == 7
     walk.mcpmock("unwrap", "files", "--config", walk.config, "--yes")
     assert walk.config.read_bytes() == before
