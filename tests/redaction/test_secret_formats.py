@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from mcpmock.protocol.raw_json import Span
+from mcpmock.redaction.redactor import Redactor
 from mcpmock.redaction.secret_formats import assignments, formats, suspicious, without_scheme
+from mcpmock.redaction.secret_names import SECRET_ENDINGS, kind_of_name
 
 
 @pytest.mark.parametrize(
@@ -60,3 +64,68 @@ def test_a_scheme_is_no_secret() -> None:
 def test_what_is_worth_a_closer_look(data: bytes, worth: bool) -> None:
     """Names of secrets with strings behind them are, wherever they stand in a long text."""
     assert worth is suspicious(data)
+
+
+SUFFIXES = [
+    "",
+    "_",
+    " ",
+    "/",
+    ":",
+    "=",
+    "[]",
+    "()",
+    "!",
+    "?",
+    "\u00e9",
+    "\u2028",
+    "\u00df/",
+    "\\n",
+    "\\t",
+]
+"""What is no part of the words of a name and may end it."""
+
+
+@pytest.mark.parametrize("suffix", SUFFIXES, ids=ascii)
+@pytest.mark.parametrize("join", ["_", " ", "-", ".", "/", "@", "\u00b7"], ids=ascii)
+def test_every_name_of_a_secret_is_worth_a_closer_look(join: str, suffix: str) -> None:
+    """Whatever joins its words and ends it, and in each notation."""
+    for words in SECRET_ENDINGS:
+        for name in (join.join(words), join.join(words).upper(), "my_" + join.join(words)):
+            if kind_of_name(f"{name}{suffix}") is None:
+                continue
+            named = {f"{name}{suffix}": "hunter22"}
+            line, escaped = json.dumps(named, ensure_ascii=False), json.dumps(named)
+            for text in (line, escaped, json.dumps({"text": line}), json.dumps({"text": escaped})):
+                assert suspicious(text.encode()), text
+                assert b"hunter22" not in Redactor().json(text.encode()), text
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("location", "description", "version", "action", "session", "permission", "monkey"),
+        *(
+            "key",
+            "keyword",
+            "my_key",
+            "turkey",
+            "tokens",
+            "maxTokens",
+            "tokenizer",
+            "nextPageToken",
+        ),
+        *("page_token", "progressToken", "designToken", "string", "substring", "assertion"),
+        *("passwords", "secretary", "cookies", "bearers", "otpauth", "laptop", "code", "qrcode"),
+    ],
+)
+def test_names_that_end_like_one_are_not(name: str) -> None:
+    """Messages full of them cost no closer look; that of `key` and of tokens that give no access
+    ends at the name.
+    """
+    for line in (
+        f'{{"{name}":"x"}}',
+        f'{{"a":"{{\\"{name}\\": \\"x\\"}}"}}',
+        f"{name}=x\n{name}: x",
+    ):
+        assert not suspicious(line.encode()), line
