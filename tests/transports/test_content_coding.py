@@ -61,6 +61,7 @@ def test_codings_are_taken_off(name: str, size: int) -> None:
         (gzip.compress(b"a")[:-8], b"a"),
         (b"", b""),
     ],
+    ids=["another member", "padding", "no end", "nothing"],
 )
 def test_what_stands_behind_a_member(data: bytes, text: bytes) -> None:
     """gzip may go on with another member; padding is none, and a missing end is no error."""
