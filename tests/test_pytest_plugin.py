@@ -330,7 +330,7 @@ def test_fine(mcpmock_server): pass
     result.stdout.fnmatch_lines(
         ["mcpmock: *::test_word: the marker has no keyword ordr=. Did you mean order=? It has *",
          "mcpmock: *junk.jsonl: is not a cassette*",
-         "mcpmock: *::test_stub: stub='x': stub= takes a mcpmock.Stub"]
+         "mcpmock: *::test_stub: stub='x': give a mcpmock.Stub, or the path of a mock in TOML"]
     )  # fmt: skip
     result.stdout.no_fnmatch_line("*servers.py:*")
     result.stdout.no_fnmatch_line("*During handling*")

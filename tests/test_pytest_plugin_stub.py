@@ -42,7 +42,37 @@ def test_neither(mcpmock_server, mcpmock_stub):
     result = suite(run, source)
 
     result.assert_outcomes(passed=2, failed=1)
-    result.stdout.fnmatch_lines(["*nothing recorded in *weather.jsonl answers*tools/call"])
+    result.stdout.fnmatch_lines(["*nothing recorded in *weather.jsonl answers*tools/call*"])
+
+
+@pytest.mark.e2e
+def test_a_mock_from_a_file(run: pytest.Pytester) -> None:
+    """In the place of a cassette, in front of one, and as one of several servers."""
+    source = (
+        CALL
+        + """
+@pytest.mark.mcpmock("now.toml")
+def test_alone(mcpmock_server):
+    assert b"noon" in ask(mcpmock_server, INITIALIZE, CALL)
+
+@pytest.mark.mcpmock("weather.jsonl", stub="now.toml")
+def test_in_front(mcpmock_server):
+    assert b"noon" in ask(mcpmock_server, INITIALIZE, CALL)
+
+def test_factory(mcpmock_serve):
+    assert b"noon" in ask(mcpmock_serve("now.toml"), INITIALIZE, CALL)
+
+@pytest.mark.mcpmock("bad.toml")
+def test_bad(mcpmock_server):
+    pass
+"""
+    )
+    run.path.joinpath("now.toml").write_text('[[tool]]\nname = "now"\nreply = "noon"\n')
+    run.path.joinpath("bad.toml").write_text("[[tool]]\n[[tool]]\n")
+    result = suite(run, source)
+
+    result.assert_outcomes(passed=3, errors=1)
+    result.stdout.fnmatch_lines(["*bad.toml: tool[[]0[]].name: missing*tool[[]1[]].name: missing*"])
 
 
 @pytest.mark.e2e

@@ -42,7 +42,9 @@ class TestServerOptions(ReplayOptions):
     )
     seed: int | None = option(None, "Random seed of all fault decisions.", metavar="number")
     stub: Any = option(
-        None, "What the server answers before the recording.", metavar="mcpmock.Stub"
+        None,
+        "What the server answers before the recording: a stub, or a mock in TOML.",
+        metavar="mcpmock.Stub or path",
     )
     auth: str | None = option(
         None, "Require a login over HTTP: oauth, or oauth:expires=60s,..", metavar="HOW"

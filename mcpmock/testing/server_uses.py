@@ -18,6 +18,7 @@ import pytest
 
 from mcpmock.api.judging import warn_of_idle_faults
 from mcpmock.api.thread_server import ThreadServer
+from mcpmock.batch.sources import is_mock
 from mcpmock.options.testing import TestServerOptions
 
 from .cassette_store import CassetteStore
@@ -176,7 +177,11 @@ class ServerFactory:
     def _read(self, folder: Path, keywords: dict[str, Any]) -> Settings:
         """Raise UsageError, McpMockError for wrong keywords."""
         given = {name: value for name, value in keywords.items() if name not in RULES}
-        place = CassettePlace(self.config, folder, _STUB_ALONE if "stub" in given else None)
+        place = CassettePlace(
+            self.config,
+            folder,
+            _STUB_ALONE if "stub" in given or is_mock(given.get("cassette")) else None,
+        )
         try:
             check_keywords(keywords, TestServerOptions, "the call")
             settings = read_settings(place, Markers(given, [keywords]))

@@ -14,9 +14,10 @@ import attrs
 import pytest
 
 from mcpmock.api.judging import check_misses
-from mcpmock.api.server import read_authorization, replay_options
+from mcpmock.api.server import read_authorization, replay_options, to_stub
 from mcpmock.api.targets import command_words, parse_server
 from mcpmock.batch.redaction_rules import redaction_rules_of
+from mcpmock.batch.sources import is_mock
 from mcpmock.errors import McpMockError
 from mcpmock.faults.control import Given, check_seed, is_file, several
 from mcpmock.faults.match import Match, to_match
@@ -198,10 +199,17 @@ class CassettePlace:
 def read_settings(place: CassettePlace, markers: Markers) -> Settings:
     """Return the settings of what was `given`. Raises TypeError, UsageError, McpMockError."""
     config, given = place.config, markers.given
-    server, url, stub = given.get("server"), given.get("url"), given.get("stub")
+    server, url = given.get("server"), given.get("url")
+    cassette, stub = given.get("cassette"), given.get("stub")
+    if is_mock(cassette):
+        if stub is not None:
+            raise TypeError(f"{cassette} is a stub, and stub= names another one")
+        cassette, stub = None, cassette
+    if stub is not None:
+        stub = to_stub(place.find(stub) if is_mock(stub) else stub)
     if server is not None and url is not None:
         raise TypeError("server= and url= are mutually exclusive")
-    path = place.cassette(given.get("cassette"))
+    path = place.cassette(cassette)
     project = _project_options(path.parent)
     environment = read_environment(ReplayOptions, _REPLAY_PREFIX, os.environ)
     ini = {name: tuple(config.getini(f"mcpmock_{name}")) for name in RULES}
@@ -220,8 +228,6 @@ def read_settings(place: CassettePlace, markers: Markers) -> Settings:
     read_authorization(given.get("auth"))
     if url is not None:
         parse_server(None, url)
-    if stub is not None and not isinstance(stub, Stub):
-        raise TypeError(f"stub={stub!r}: stub= takes a mcpmock.Stub")
     faults = tuple(place.find(one) if is_file(one) else one for one in several(given.get("faults")))
     return Settings(
         path=path,
@@ -235,7 +241,7 @@ def read_settings(place: CassettePlace, markers: Markers) -> Settings:
         explore=_schedules(given.get("explore")),
         redaction=redaction,
         find=place.find,
-        named=given.get("cassette") is not None,
+        named=cassette is not None,
         playing=playing,
         faults=faults,
         seed=_seed(config, given.get("seed")),

@@ -175,7 +175,7 @@ def test_where_it_is_looked_for(pytester: pytest.Pytester, place: str) -> None:
         ('races="slow"', "no match 'slow': say which messages"),
         ('races={"tol": "slow"}', "no key 'tol' of a match: say one of method, "),
         ('reactions="late"', "no reaction 'late'"),
-        ("stub='weather'", "stub= takes a mcpmock.Stub"),
+        ("stub='weather'", "give a mcpmock.Stub, or the path of a mock"),
     ],
 )
 def test_what_makes_no_sense(pytester: pytest.Pytester, marker: str, words: str) -> None:
