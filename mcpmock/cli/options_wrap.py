@@ -81,7 +81,7 @@ def choose_servers(
         ]
         named = wrapped or named[:1]
     for error in here.errors:
-        say(error.found)
+        say(f"{error.found}; this file was left out")
     if not named:
         near = get_close_matches(name, {one.entry.name for one in found}, n=3)
         hint = f"did you mean {' or '.join(near)}?" if near else "`mcpmock wrap --list` lists them"

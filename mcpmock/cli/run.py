@@ -57,7 +57,7 @@ def run(
     machine = machine_here()
     found = find_servers(machine)
     for error in found.errors:
-        say(error.found)
+        say(f"{error.found}; this file was left out")
     with TemporaryDirectory(prefix="mcpmock-") as folder:  # only the user can look into it
         launch = plan_launch(
             client,

@@ -194,7 +194,7 @@ def _list(
         if is_meant(one, change) and name in (None, one.entry.name)
     ]
     for error in found.errors:
-        say(error.found)
+        say(f"{error.found}; this file was left out")
     if console.json:
         for one in servers:
             _emit_server(one, machine)

@@ -7,6 +7,7 @@ whenever the process ends, what stands in a file can be taken back.
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -154,6 +155,12 @@ def plan_wrap(
     )
     if entry.transport == "other":
         raise CannotRecord(f"{entry.name} in {config.path} has no command that can be recorded")
+    if entry.unsplit:
+        program_word, *rest = map(json.dumps, [*entry.unsplit, *entry.words[1:]])
+        raise CannotRecord(
+            f"{entry.name} in {config.path} has a command line as its command, which no client can "
+            f'start; write "command": {program_word}, "args": [{", ".join(rest)}]'
+        )
     try:
         "".join([entry.name, str(config.path), *program, output]).encode()
     except UnicodeEncodeError as error:

@@ -93,7 +93,7 @@ def wrap(document: Document, keys: Keys, name: str, words: Sequence[str]) -> Wra
         span = document.span(places.program)
         program = (piece(document, span), inserted[0])
         inserted = [*inserted[1:], program[0]]  # spelled as it was
-        if document.at(places.args) is None:
+        if document.at(places.args) is None and not _is_null(document, places.args):
             added = document.added(span, "args", f"[{', '.join(inserted)}]")
         splices.append((span, program[1] + added))
     if not added:
@@ -169,6 +169,8 @@ def _command_behind(document: Document, path: Keys) -> int:
 
 def _insertion(document: Document, path: Keys, inserted: Sequence[str]) -> Splice:
     """Insert before the first element; each on a line of its own if that is."""
+    if _is_null(document, path):
+        return document.span(path), f"[{', '.join(inserted)}]"
     elements = document.elements(path)
     if not elements:
         at = document.span(path).start + 1
@@ -177,6 +179,12 @@ def _insertion(document: Document, path: Keys, inserted: Sequence[str]) -> Splic
     line = _LINE_BEFORE.search(document.text, 0, at)
     between = f",{line[0]}" if line else ", "
     return Span(at, at), "".join(f"{word}{between}" for word in inserted)
+
+
+def _is_null(document: Document, path: Keys) -> bool:
+    """Return whether `null` stands there."""
+    around = document.at(path[:-1])
+    return isinstance(around, dict) and path[-1] in around and around[path[-1]] is None
 
 
 def _places(document: Document, path: Keys) -> _Places:
@@ -239,6 +247,7 @@ def _verify(old: Document, new: Document, places: _Places, words: Sequence[str])
     changed = {**inside, places.program[-1]: words[0]}
     values = [{**changed, args: list(words[1:])}]
     if not words[1:]:  # what had no arguments has none again
+        values.append({**changed, args: None})
         changed.pop(args, None)
         values.append(changed)
     verify(old, new, tuple(outer), *values)

@@ -6,6 +6,7 @@ settings of Zed have them in an object of the name `command`.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import PurePath, PureWindowsPath
@@ -51,10 +52,22 @@ class ServerEntry:
             words = command
         else:
             inside = command if isinstance(command, dict) else self.value
-            arguments = inside.get("args", [])
+            arguments = inside.get("args")
+            if arguments is None:  # `"args": null` is none
+                arguments = []
             program = command.get("path") if isinstance(command, dict) else command
             words = [program, *(arguments if isinstance(arguments, list) else [None])]
         return words if all(isinstance(word, str) for word in words) else []
+
+    @property
+    def unsplit(self) -> list[str]:
+        """The words of a command line that stands where a program belongs; empty if none does.
+        Clients start no shell: they would look for a program with spaces in its name.
+        """
+        command = self.words[0] if self.words else ""
+        words = command.split()
+        named = len(words) > 1 and not os.path.lexists(command)
+        return words if named and _program_name(words[0]) == words[0] else []
 
     @property
     def environment(self) -> dict[str, Any]:

@@ -114,6 +114,8 @@ def plan_launch(
                 left[name] = f"nothing is recorded of it in {path}"
             else:
                 edits[name] = edit
+        elif found.entry.unsplit:
+            left[name] = "its command is a whole command line, which no client can start"
         elif _is_recorded(launcher, found.entry):
             edits[name] = plan_wrap(found, program, path, redaction=redaction)
     left = {name: why for name, why in left.items() if name not in edits}

@@ -346,7 +346,9 @@ def test_list_with_a_file_that_cannot_be_read(run: Run, home: Path) -> None:
     status, out, err = run("wrap", "--list")
 
     assert (3, True) == (status, ".cursor/mcp.json" in out)
-    assert f"mcpmock: {home}/.qwen/settings.json:1: expected a value\n" in err
+    assert (
+        f"mcpmock: {home}/.qwen/settings.json:1: expected a value; this file was left out\n" in err
+    )
 
 
 def test_list_of_other_folders(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -453,7 +455,7 @@ def test_a_name_beside_a_file_that_cannot_be_read(run: Run, home: Path) -> None:
 
     assert 3 == status
     unread, missing = err.splitlines()
-    assert unread.endswith(".qwen/settings.json:1: expected a value")
+    assert unread.endswith(".qwen/settings.json:1: expected a value; this file was left out")
     assert missing.endswith("no configuration has a server wether; did you mean weather?")
 
 
@@ -612,3 +614,47 @@ def test_a_store_without_room(run: Run, home: Path, monkeypatch: pytest.MonkeyPa
     assert 1 == status
     assert f"mcpmock: nothing was written: {folder}: no space left on device\n" == err
     assert CURSOR == (home / ".cursor/mcp.json").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("value", "written"),
+    [
+        ({"command": "npx -y thing"}, '"command": "npx", "args": ["-y", "thing"]'),
+        ({"command": "npx -y", "args": ["thing"]}, '"command": "npx", "args": ["-y", "thing"]'),
+        ({"command": " uvx  srv "}, '"command": "uvx", "args": ["srv"]'),
+        (
+            {"command": {"path": "npx -y thing", "args": []}},
+            '"command": "npx", "args": ["-y", "thing"]',
+        ),
+    ],
+)
+def test_a_command_line_as_one_word(run: Run, home: Path, value: object, written: str) -> None:
+    """No client could start it: refused in one line that says how to write it."""
+    file = put(home / ".cursor/mcp.json", json.dumps({"mcpServers": {"x": value}}))
+    before = file.read_bytes()
+    status, _, err = run("wrap", "x", "--yes")
+
+    assert 0 != status
+    assert 1 == err.count("\n")
+    assert f"no client can start; write {written}" in err
+    assert before == file.read_bytes()
+
+
+@pytest.mark.parametrize(
+    "command", ["/opt/my server/run", "C:\\Program Files\\srv.exe", "./run it"]
+)
+def test_a_program_with_spaces_in_its_path(run: Run, home: Path, command: str) -> None:
+    file = put(home / ".cursor/mcp.json", json.dumps({"mcpServers": {"x": {"command": command}}}))
+
+    assert 0 == run("wrap", "x", "--yes")[0]
+    assert command == words_of(file, "x")[-1]
+
+
+def test_a_broken_configuration_is_said_to_be_left_out(run: Run, home: Path) -> None:
+    """Beside the change of another one, and in the list."""
+    put(home / ".cursor/mcp.json", json.dumps({"mcpServers": {"x": {"command": "srv"}}}))
+    broken = put(home / ".codeium/windsurf/mcp_config.json", '{"mcpServers": {"x": ')
+
+    for command in (("wrap", "x", "--yes"), ("wrap", "--list")):
+        [line] = [one for one in run(*command)[2].splitlines() if str(broken) in one]
+        assert line.endswith("; this file was left out")

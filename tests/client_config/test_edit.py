@@ -94,7 +94,7 @@ def test_a_client_that_wrote_the_file_anew() -> None:
         ('{"mcpServers": {"x": {"command": "a", "command": "b"}}}', "is there twice"),
         ('{"mcpServers": {"x": {"args": ["a"]}}}', "no command that can be recorded"),
         (
-            '{"mcpServers": {"x": {"command": "a", "args": null}}}',
+            '{"mcpServers": {"x": {"command": "a", "args": {}}}}',
             "no command that can be recorded",
         ),
     ],
@@ -164,3 +164,19 @@ def test_what_is_no_toml() -> None:
     """One line, with the place."""
     with pytest.raises(ConfigError, match=r"^c\.toml: not TOML: .*line 2.*; it was not changed$"):
         document("a = 1\nb\n", "c.toml")
+
+
+@pytest.mark.parametrize("args", ["null", "[]"])
+@pytest.mark.parametrize(
+    "inside",
+    ['{"command": "srv", "args": ARGS, "env": {}}', '{"command": {"path": "srv", "args": ARGS}}'],
+)
+def test_arguments_that_are_null(args: str, inside: str) -> None:
+    """They are none, and come back as they were."""
+    before = document(entry(inside.replace("ARGS", args)))
+    change = wrap(before, KEYS, "x", ["mcpmock", "record", "-o", "f", "--"])
+    found = servers_of(change.document, KEYS)["x"]
+
+    assert ["srv"] == servers_of(before, KEYS)["x"].words
+    assert ["mcpmock", "record", "-o", "f", "--", "srv"] == found.words
+    assert before.text == unwrap(change.document, KEYS, "x", change.pieces).text
