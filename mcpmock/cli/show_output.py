@@ -18,6 +18,7 @@ import click
 
 from mcpmock.printable import many, printable, printable_lines, shell_command
 from mcpmock.view.summary import MAX_SUMMARY_CHARS, brief
+from mcpmock.view.timeline import REFUSED
 
 from .output import (
     BAD,
@@ -223,6 +224,7 @@ def _codes(**style: Any) -> list[str]:
 
 def _style(row: Row) -> dict[str, Any]:
     failed = row.kind == "http" and row.event.d == "s2c" and (row.status or 0) >= 400
+    failed = failed and REFUSED not in row.notes
     return {"fg": BAD} if failed else _STYLES.get(row.kind, {})
 
 

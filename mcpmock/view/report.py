@@ -30,7 +30,7 @@ from .html_page import encode, html_page
 from .lanes import Lanes, TimeAxis
 from .races import SeenRace, drawing, seen_races
 from .summary import event_summary, head_text
-from .timeline import LeftOut, Row, raws, timeline
+from .timeline import PROBE, REFUSED, LeftOut, Row, raws, timeline
 
 MAX_ROWS = 300_000
 """More make a browser slow: 300,000 rows are ready in 3 s and take 660 MB of its memory."""
@@ -220,6 +220,8 @@ def _is_problem(row: Row, marked: set[tuple[int, int]]) -> bool:
     """Return whether `n` and `p` stop here: errors, violations, faults, cancels, what is no
     JSON-RPC.
     """
+    if REFUSED in row.notes:
+        return False
     if row.kind == "http":
         return row.event.d == "s2c" and (row.status or 0) >= _HTTP_ERROR
     if row.kind == "opaque" and not row.summary:  # an SSE event without data
@@ -237,6 +239,8 @@ class _TakeHead:
     revision: str | None = None
     """What the first answered `initialize` agreed on, or what a request names."""
     _asked: set[bytes] = attrs.field(factory=set)
+    _probed: dict[bytes, str | None] = attrs.field(factory=dict)
+    """What a client asked whether the server speaks it, by the id of the request."""
     _read: int = 0
 
     def facts(self, number: int) -> list[tuple[str, str]]:
@@ -275,6 +279,11 @@ class _TakeHead:
             match message:
                 case Request(method="initialize", id=id_):
                     self._asked.add(id_)
+                case Request(method=method, id=id_) if method == PROBE:
+                    self._probed[id_] = version_of(message)
+                case Response(id=id_, result=result) if id_ in self._probed:
+                    if result is not None:
+                        return self._probed[id_]
                 case Response(id=id_, result=result) if id_ in self._asked and result is not None:
                     return initialized_version(result)
                 case Request() if (version := version_of(message)) is not None:

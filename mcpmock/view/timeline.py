@@ -33,6 +33,11 @@ from .summary import MAX_SUMMARY_CHARS, event_summary, message_summary
 FACTS = ("stderr", "end", "http", "sse", "body", "fault", "auth", "gap")
 KINDS = ("request", "response", "error", "notification", "opaque", *FACTS)
 _ANSWERED, _CANCELLED = "answered", "cancelled"
+PROBE = "server/discover"
+REFUSED = "refused"
+"""The note on a probe that an older server refuses, and on its answer. That is how a client finds
+out which handshake the server knows, and no error (2026-07-28, basic/versioning).
+"""
 
 
 class LeftOut(Gap):
@@ -176,6 +181,8 @@ class TakeAnnotator:
     _heads: dict[int, int] = attrs.field(factory=dict)
     """The time of the request head of each HTTP exchange."""
     _statuses: dict[int, int] = attrs.field(factory=dict)
+    _probes: dict[int, PendingCall] = attrs.field(factory=dict)
+    """By exchange, the request that asks for the revisions of the server."""
     _partial: bool = False
     """Whether events were left out: what names no call may belong to one of them."""
 
@@ -205,8 +212,12 @@ class TakeAnnotator:
         status = None if row.event.x is None else self._statuses.get(row.event.x)
         if status is not None:
             row = replace(row, status=status)
+        if row.kind == "http" and row.event.d == "s2c" and row.event.x in self._probes:
+            return replace(row, notes=(REFUSED, *row.notes)) if _is_refusal(status) else row
         if row.kind != "request":
             return row
+        if row.method == PROBE and place not in self._outcomes and _is_refusal(status):
+            return replace(row, notes=(REFUSED, *row.notes))
         repeated = status is not None and status in REPEATING_STATUSES
         outcome = self._outcomes.get(place, "redirected" if repeated else "unanswered")
         return row if outcome == _ANSWERED else replace(row, notes=(outcome, *row.notes))
@@ -255,13 +266,22 @@ class TakeAnnotator:
         place = self.offset + len(self.rows)
         direction = m.C2S if event.d == "c2s" else m.S2C
         attribution = self._calls(event).note(direction, message, place, event.x)
-        id_ = getattr(message, "id", None)
+        failed = isinstance(message, m.Response) and message.error is not None
+        if failed and attribution.call is None and event.x in self._probes:
+            # A server that knows no such request may not name its id either.
+            attribution = Attribution(PROBE, self._probes[event.x])
         asked = attribution.call
+        if event.x is not None and asked is not None and asked.request.method == PROBE:
+            self._probes[event.x] = asked
+        refused = failed and attribution.method == PROBE
+        id_ = getattr(message, "id", None)
         notes = (*self._message_notes(message, attribution), *_event_notes(event))
+        if refused:
+            notes = (REFUSED, *notes)
         return Row(
             take=self.number,
             event=event,
-            kind=_message_kind(message),
+            kind="response" if refused else _message_kind(message),
             message=message,
             size=size,
             direction=direction,
@@ -326,6 +346,10 @@ class TakeAnnotator:
         guess = event.x is None or self.one_stream
         call = self._calls(event).related(message, attribution, event.x, guess=guess)
         return None if call is None else call.index
+
+
+def _is_refusal(status: int | None) -> bool:
+    return status is not None and 400 <= status < 500
 
 
 def _message_kind(message: m.Message) -> str:
