@@ -7,6 +7,7 @@ Everything recorded is hostile and passes through `printable`.
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ from mcpmock.printable import printable, printable_lines
 from .interrupts import run_trio
 from .option_table import options
 from .output import CASSETTE, emit, print_lines, say, say_notices, say_waiting
-from .show_output import Columns, diagram, draw_waterfall, heading_lines, timeline_lines
+from .show_output import Columns, diagram, draw_waterfall, fold_http, heading_lines, timeline_lines
 
 if TYPE_CHECKING:
     from mcpmock.view.filter import Filter
@@ -36,6 +37,7 @@ def show(file: Path, showing: ShowOptions, console: ConsoleOptions) -> int:
     Each line is one event: number, time since the start of the take, direction, kind, method and
     id, and a summary of the content. A time in parentheses is the latency of the request; remarks
     are in brackets. `s2` is the second session of the take, `x7` the seventh HTTP exchange.
+    Over HTTP, heads and ends of exchanges that went well are folded; -v or a filter shows them.
     With --follow, a FILE that is not there yet is waited for; Ctrl-C ends it.
     """
     from mcpmock.cassette.file import load, newest_cassette
@@ -64,7 +66,10 @@ def show(file: Path, showing: ShowOptions, console: ConsoleOptions) -> int:
         say(f"{file}: there is no request with the id {request}")
         return 1
     if event_filter.terms:
+        there = rows
         rows = [row for row in rows if event_filter.keeps(row)]
+        if not rows and not console.quiet:
+            say(_nothing_matches(event_filter, there))
     if console.json:
         numbers = [row.event.n for row in everything]
         for row in rows:
@@ -73,7 +78,13 @@ def show(file: Path, showing: ShowOptions, console: ConsoleOptions) -> int:
         _write_frames(rows)
     else:
         drawing, whole = draw_waterfall(everything), request is not None
-        lines = timeline_lines(cassette, rows, drawing, whole=whole)
+        folded: Counter[int] = Counter()
+        if not (console.verbose or whole or event_filter.terms):
+            kept = fold_http(rows)
+            folded = Counter(row.take for row in rows)
+            folded.subtract(row.take for row in kept)
+            rows = kept
+        lines = timeline_lines(cassette, rows, drawing, whole=whole, folded=folded)
         print_lines(diagram(rows) if showing.mermaid else lines)
     return 0
 
@@ -85,6 +96,15 @@ def _parse_filter(expression: str) -> Filter:
         return Filter.parse(expression)
     except ValueError as error:
         raise click.UsageError(printable(str(error))) from error
+
+
+def _nothing_matches(event_filter: Filter, rows: Sequence[Row]) -> str:
+    """Return what a filter could have named: the values that are there, of each of its terms."""
+    from mcpmock.view.filter import values_there
+
+    there = values_there(event_filter, rows)
+    known = "; ".join(f"{name} here: {', '.join(values) or 'none'}" for name, values in there)
+    return f"nothing matches; {known}" if known else "nothing matches"
 
 
 def _follow(file: Path, event_filter: Filter, *, json: bool, raw: bool) -> int:

@@ -7,10 +7,11 @@ Everything recorded is hostile and passes through `printable`.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import groupby
 from textwrap import indent
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -57,6 +58,7 @@ _DRAWING_STYLES: dict[str | None, dict[str, Any]] = {
 _ARROWS = {"c2s": "->", "s2c": "<-", None: "  "}
 _KIND_WORDS = {"notification": "notify"}
 _HTTP_KINDS = ("http", "sse")
+_HTTP_ERROR = 400
 _MIN_METHOD_COLUMNS = 30
 _DIAGRAM_ARROWS = {
     "request": "->>",
@@ -98,10 +100,31 @@ def draw_waterfall(everything: Sequence[Row]) -> Drawing:
     return drawing
 
 
+def fold_http(rows: Sequence[Row]) -> list[Row]:
+    """Return the rows without the heads and ends of HTTP exchanges that went well: their messages
+    tell what crossed.
+    """
+    return [row for row in rows if not _is_folded(row)]
+
+
+def _is_folded(row: Row) -> bool:
+    if row.event.x is None or ((row.status or 0) >= _HTTP_ERROR and REFUSED not in row.notes):
+        return False
+    empty = row.kind == "opaque" and not row.size  # an SSE event without data
+    return empty or row.kind in _HTTP_KINDS or (row.kind == "end" and row.event.end == "eof")
+
+
 def timeline_lines(
-    cassette: Cassette, rows: Sequence[Row], drawing: Drawing, *, whole: bool
+    cassette: Cassette,
+    rows: Sequence[Row],
+    drawing: Drawing,
+    *,
+    whole: bool,
+    folded: Mapping[int, int] = MappingProxyType({}),
 ) -> Iterator[str]:
-    """Yield the rows of each take under a heading; with `whole`, each with its payload."""
+    """Yield the rows of each take under a heading; with `whole`, each with its payload. `folded` is
+    how many rows of a take are left out.
+    """
     from mcpmock.cassette.model import Gap
 
     for number, group in groupby(rows, key=lambda row: row.take):
@@ -110,7 +133,9 @@ def timeline_lines(
         gaps = [event.gap for event in take.events if isinstance(event.gap, Gap)]
         lost = f"{many(sum(gap.events for gap in gaps), 'event')} not recorded" if gaps else None
         state = "complete" if take.footer is not None else "incomplete"
-        facts = (many(len(take.events), "event"), lost, state)
+        hidden = folded.get(number, 0)
+        more = f"{many(hidden, 'event')} of HTTP folded (-v shows them)" if hidden else None
+        facts = (many(len(take.events), "event"), lost, state, more)
         yield from heading_lines(number, take, facts, drawing.scales.get(number, ""))
         for row, line in zip(inside, Columns(drawing).lines(inside), strict=True):
             yield line
@@ -176,6 +201,8 @@ class Columns:
         place = f"{row.event.n:>{self.n}} {time:>{self.time}}{_ARROWS[row.event.d]}"
         place += f"{s:{self.session}}{x:{self.exchange}}"
         kind, remarks = _kind_word(row), _format_remarks(row)
+        if row.tool is not None and row.kind in ("response", "error"):
+            remarks += f"{printable(brief(row.tool, self.most))}: "
         text = "" if row.kind in _HTTP_KINDS else row.summarize(self.most)
         rest = printable(f"{remarks}{text}").rstrip()
         if self.width == UNLIMITED:

@@ -6,7 +6,6 @@ settings of Zed have them in an object of the name `command`.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import PurePath, PureWindowsPath
@@ -66,8 +65,7 @@ class ServerEntry:
         """
         command = self.words[0] if self.words else ""
         words = command.split()
-        named = len(words) > 1 and not os.path.lexists(command)
-        return words if named and _program_name(words[0]) == words[0] else []
+        return words if len(words) > 1 and _program_name(words[0]) == words[0] else []
 
     @property
     def environment(self) -> dict[str, Any]:

@@ -8,14 +8,14 @@ expression raises a ValueError with a message for the user.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from fnmatch import fnmatchcase, translate
 
 import attrs
 
 from mcpmock.protocol.messages import Direction
 
-from .summary import head_text
+from .summary import brief, head_text
 from .timeline import KINDS, Row
 
 _DIRECTIONS = tuple(direction.value for direction in Direction)
@@ -61,6 +61,20 @@ class Filter:
 
     def keeps(self, row: Row) -> bool:
         return all(term.holds(row) for term in self.terms)
+
+
+_COUNTED = {"tool": "tools", "method": "methods", "kind": "kinds", "take": "takes"}
+_MAX_VALUES = 20
+
+
+def values_there(event_filter: Filter, rows: Iterable[Row]) -> Iterator[tuple[str, list[str]]]:
+    """Yield the plural of each term that is no free text, with the values that rows have."""
+    everything = list(rows)
+    for key in dict.fromkeys(one.key for one in event_filter.terms if one.key in _COUNTED):
+        found = (value for row in everything for value in _READERS[key](row) if value is not None)
+        values = list(dict.fromkeys(brief(value) for value in found))
+        more = [".."] if len(values) > _MAX_VALUES else []
+        yield _COUNTED[key], values[:_MAX_VALUES] + more
 
 
 def term(key: str, value: str) -> str:

@@ -66,7 +66,7 @@ def test_the_timeline_has_a_line_for_each_event(run: Run, file: Path) -> None:
         " 4   +1.60 s <- notify   notifications/progress  1",
         " 5   +1.70 s <- request  roots/list #7",
         " 6   +1.80 s -> response roots/list #7           (100 ms)",
-        " 7   +3.00 s <- error    tools/call #7           (1.50 s) -32602 no such tool",
+        " 7   +3.00 s <- error    tools/call #7           (1.50 s) add: -32602 no such...",
         " 8   +3.10 s <- opaque                           a banner",
         " 9   +3.20 s    stderr                           up",
         '10 +2:03 min -> request  ping #"x y"             [unanswered]',
@@ -266,3 +266,51 @@ def test_hostile_labels_stay_text_in_a_diagram(run: Run, tmp_path: Path) -> None
 def test_durations_are_for_people(microseconds: int, text: str) -> None:
     """A duration has the unit that fits it."""
     assert text == duration(microseconds)
+
+
+def talked(tmp_path: Path) -> Path:
+    call = b'{"jsonrpc":"2.0","id":%d,"method":"tools/call","params":{"name":"%b","arguments":{}}}'
+    answer = b'{"jsonrpc":"2.0","id":%d,"result":{"content":[{"type":"text","text":"%b"}]}}'
+    file = tmp_path / "talked.jsonl"
+    file.write_bytes(
+        cassette_bytes(
+            ("c2s", call % (1, b"add")),
+            ("c2s", call % (2, b"echo")),
+            ("s2c", answer % (2, b"two")),
+            ("s2c", answer % (1, b"one")),
+        )
+    )
+    return file
+
+
+def test_an_answer_names_its_tool(run: Run, tmp_path: Path) -> None:
+    """Numbers need not be matched by eye."""
+    lines = run("show", talked(tmp_path))[1].splitlines()[1:]
+
+    assert ["add", "echo", "echo:", "add:"] == [
+        next(word for word in line.split() if word.startswith(("add", "echo"))) for line in lines
+    ]
+
+
+@pytest.mark.parametrize(
+    ("expression", "said"),
+    [
+        ("tool=nosuch", "nothing matches; tools here: add, echo"),
+        ("method=tools/lst", "nothing matches; methods here: tools/call"),
+        (
+            "tool=x kind=error",
+            "nothing matches; tools here: add, echo; kinds here: request, response",
+        ),
+        ("take=7", "nothing matches; takes here: 1"),
+        ("text=nowhere", "nothing matches"),
+    ],
+)
+def test_a_filter_that_nothing_matches(
+    run: Run, tmp_path: Path, expression: str, said: str
+) -> None:
+    file = talked(tmp_path)
+
+    status, out, err = run("show", "--filter", expression, file)
+
+    assert (0, "", f"mcpmock: {said}") == (status, out, err.splitlines()[-1])
+    assert (0, "", "") == run("show", "-q", "--filter", expression, file)

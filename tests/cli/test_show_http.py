@@ -67,7 +67,7 @@ def test_the_timeline_of_http(run: Run, file: Path) -> None:
     """Session and exchange stand beside each event; heads and metadata say what they are in
     80 columns.
     """
-    _, out, _ = run("show", file, "-q")
+    _, out, _ = run("show", file, "-q", "-v")
 
     assert [
         "take 1  2026-11-20T10:00:00.000Z  streamable-http  17 events  incomplete",
@@ -85,7 +85,7 @@ def test_the_timeline_of_http(run: Run, file: Path) -> None:
         f"12 +2.00 s -> s2 x13 POST     {TARGET}",
         '13 +2.00 s -> s2 x13 request  tools/call #7            add {"a":1}',
         "14 +2.50 s <- s2 x13 200      application/json         (500 ms)",
-        "15 +2.50 s <- s2 x13 response tools/call #7            (500 ms) one",
+        "15 +2.50 s <- s2 x13 response tools/call #7            (500 ms) add: one",
         "16 +3.00 s -> s2 x14 POST     /" + "a" * 46 + "...",
         "17 +3.00 s -> s2 x14 request  ping #8                  [unanswered]",
     ] == out.splitlines()
@@ -124,3 +124,17 @@ def test_a_failed_exchange(run: Run, file: Path) -> None:
 
     assert 5 == len(out.splitlines())
     assert "\x1b[31m404\x1b[0m     " in out
+
+
+def test_exchanges_that_went_well_are_folded(run: Run, file: Path) -> None:
+    """Heads, ends and events without data, as on the page; what failed stays, a filter shows all."""
+    folded = run("show", file, "-q")[1].splitlines()
+    whole = run("show", file, "-q", "-v")[1].splitlines()
+    filtered = run("show", file, "-q", "--filter", "kind=http")[1].splitlines()
+
+    hidden = len(whole) - len(folded)
+    assert folded[0] == f"{whole[0]}  {hidden} events of HTTP folded (-v shows them)"
+    assert hidden > 3
+    assert set(folded[2:]) <= set(whole)
+    assert any(" 404 " in line for line in folded) is any(" 404 " in line for line in whole)
+    assert len(filtered) > 3
