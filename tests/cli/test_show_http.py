@@ -127,7 +127,7 @@ def test_a_failed_exchange(run: Run, file: Path) -> None:
 
 
 def test_exchanges_that_went_well_are_folded(run: Run, file: Path) -> None:
-    """Heads, ends and events without data, as on the page; what failed stays, a filter shows all."""
+    """Heads, ends, events without data, as on the page; what failed stays, a filter shows all."""
     folded = run("show", file, "-q")[1].splitlines()
     whole = run("show", file, "-q", "-v")[1].splitlines()
     filtered = run("show", file, "-q", "--filter", "kind=http")[1].splitlines()
