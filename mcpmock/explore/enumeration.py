@@ -249,6 +249,7 @@ class Space:
             benign=tried.benign,
             ends=tried.ends,
             spoils=tried.spoils,
+            answers=self.side == "server" and on is On.RESPONSE,
             shakes_hands=target.method in HANDSHAKE,
         )
 

@@ -49,6 +49,8 @@ class VariantChange:
     """Whether the change itself ends the session."""
     spoils: bool = False
     """Whether it may leave nothing of its message that a correct peer reads."""
+    answers: bool = False
+    """Whether it is about an answer of the client to a request of the server."""
     shakes_hands: bool = False
     """Whether it is about a message of the handshake, on which the whole session depends."""
 
@@ -82,6 +84,11 @@ class Variant:
     def breaks_handshake(self) -> bool:
         """Whether the session may not begin: then an error is the right reaction."""
         return any(one.shakes_hands and not one.benign for one in self.changes)
+
+    @property
+    def takes_answers(self) -> bool:
+        """Whether the server may wait for an answer of the client that it never gets."""
+        return any(one.answers and not one.benign for one in self.changes)
 
     @property
     def spoiled(self) -> frozenset[bytes]:

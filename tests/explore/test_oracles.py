@@ -48,6 +48,9 @@ SPOILED = Variant(
 NO_HANDSHAKE = Variant(
     changes=(VariantChange(kind="deep", at="", text="", benign=False, shakes_hands=True),)
 )
+NO_ANSWER = Variant(
+    changes=(VariantChange(kind="drop", at="", text="", benign=False, answers=True),)
+)
 OTHER_TYPE = Variant(
     changes=(
         VariantChange(kind="cancel", at="", text="", request=1, fault=Cancel(target="other_type")),
@@ -250,6 +253,17 @@ def test_one_cause_is_told_once(
 def test_kinds_that_are_named_are_tried_without_cancels(words: str, tried: bool) -> None:
     """Unless `cancel` is one of the words."""
     assert tried is tries_cancels(words)
+
+
+def test_a_server_that_waits_for_an_answer_of_the_client() -> None:
+    """That it does not end is odd, where a fault took the answer."""
+    run = ServerRun(cassette(*OPENING, *PLAIN, CLIENT_LEAVES, ("end", {"signal": 9})))
+    judged = [
+        SERVER_ORACLES.judge(JudgedServer(run, variant, Baseline.of([run])))
+        for variant in (NO_ANSWER, HARSH)
+    ]
+
+    assert ["odd", "broken"] == [one.verdict for found in judged for one in found]
 
 
 def test_what_the_recorded_order_breaks_is_told_once() -> None:
