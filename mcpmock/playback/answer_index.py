@@ -51,7 +51,7 @@ from .request_key import BY_METHOD_ALONE, Key, match_subject
 NONE = -1
 _READ_TOGETHER = 512
 TOKEN_NAME = b'"progressToken"'
-_SUBSCRIPTION = SUBSCRIPTION_PATH[-1].encode()
+SUBSCRIPTION = SUBSCRIPTION_PATH[-1].encode()
 
 
 class WaitingMessage(Struct, frozen=True, gc=False):
@@ -375,7 +375,7 @@ class _Reading:
 
     def _note_server_notification(self, place: int, message: Notification) -> None:
         method = message.method
-        if message.params is not None and _SUBSCRIPTION in message.params:
+        if message.params is not None and SUBSCRIPTION in message.params:
             raise _NotOrdinary
         if method == PROGRESS:
             token = member(message.params, "progressToken")

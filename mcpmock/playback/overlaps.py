@@ -85,6 +85,12 @@ class OverlapWaits:
         heapq.heappush(self._deadlines, (self._deadline(position), position))
         return True
 
+    def pass_next(self) -> None:
+        """Note that the first missing request has come, while nothing is held."""
+        self.first_missing += 1
+        while self._before and self._before.pop(self.first_missing, None) is not None:
+            self.first_missing += 1
+
     def note_event(self, event: int, rank: int | None) -> dict[int, float]:
         """Note that a client event happened; `rank` is that of one with requests. Gives the
         messages that wait for nothing more, and since when they were held.
@@ -170,9 +176,7 @@ class OverlapWaits:
         if rank is None or rank < self.first_missing or rank in self._before:
             return ()
         if rank == self.first_missing:
-            self.first_missing += 1
-            while self._before.pop(self.first_missing, None) is not None:
-                self.first_missing += 1
+            self.pass_next()
         else:
             self._before[rank] = rank - 1
         if rank not in self._behind:
