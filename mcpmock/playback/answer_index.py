@@ -97,6 +97,8 @@ class AnswerIndex:
     """The numbers of requests and notifications, by method."""
     holes: Sequence[int]
     """The numbers of messages with placeholders, which any value fits."""
+    redacted: bool
+    """Some messages hold placeholders."""
     end: int
     """The number of the end of the client's input; NONE without."""
 
@@ -183,6 +185,7 @@ class _Reading:
     cancels: dict[int, list[int]] = attrs.field(factory=dict)
     methods: dict[str, list[int]] = attrs.field(factory=dict)
     holes: list[int] = attrs.field(factory=list)
+    redacted: bool = False
     end: int = NONE
     _requests: int = 0
     _open: dict[bytes, int] = attrs.field(factory=dict)
@@ -212,6 +215,7 @@ class _Reading:
             block = b"\n".join([event.m for event in events if event.m is not UNSET])
             self._read(start, events, block)
             if PLACEHOLDER in block or any(event.redacted for event in events):
+                self.redacted = True
                 self._look_for_holes(known)
         for table in (self.ranks, self.answers, self.stops):
             del table[len(self.places) :]
@@ -227,6 +231,7 @@ class _Reading:
             self.cancels,
             self.methods,
             self.holes,
+            self.redacted,
             self.end,
         )
 

@@ -1,10 +1,18 @@
 """`Candidates`: the recorded sessions that one live session may be, each a plan and a cursor.
 
 The cursor of a `Candidate` is what the client did: which client events happened, and which live ids
-stand for the recorded ones. All candidates follow the client; only the first one, the lead, sends,
-and only the lead has a `Schedule`. When a request rules the lead out, the next candidate makes its
-schedule from its cursor and continues there: no output is rolled back. `playback.matcher` finds the
-client event that a live message stands for; `playback.player` passes the messages on.
+stand for the recorded ones. The rules:
+
+* All candidates follow every message of the client. The first of them, the lead, alone sends, and
+  alone has a `Schedule`.
+* A request keeps the candidates that know it at the strictest level at which any does, those with
+  the nearest handshake first. No other message rules a candidate out.
+* When the lead is ruled out, the next one makes its schedule from its cursor and continues there.
+  Nothing that was sent is taken back: of what it would have sent by then, as much counts as sent as
+  the former lead sent for the same calls.
+
+`matcher` finds the client event that a live message stands for, `player` passes the messages on.
+Neither clocks nor HTTP are known here: times are arguments, in seconds.
 """
 
 from __future__ import annotations

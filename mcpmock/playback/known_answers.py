@@ -28,8 +28,9 @@ from mcpmock.protocol.messages import (
     StreamEnd,
     member,
 )
-from mcpmock.protocol.raw_json import locate, locate_id, locate_known
+from mcpmock.protocol.raw_json import Span, locate, locate_id, locate_known
 from mcpmock.protocol.revisions import initialized_version
+from mcpmock.redaction.placeholders import fill, holds_placeholder
 
 from .answer_index import NONE, SUBSCRIPTION, AnswerIndex, spelling, without_token
 from .fallback import PROBE
@@ -427,20 +428,27 @@ class KnownAnswers:
         did not ask for.
         """
         frame = self._index.episode.events[place].frame
-        live = self._live.get(call) if kind != _OTHER else None
-        if frame is None or live is None:
-            return frame
-        id_, token = live
-        if kind == _PROGRESS:
-            if token is None:
+        if frame is None:
+            return None
+        raw, live = frame.raw, self._live.get(call)
+        if kind == _ANSWER and live is not None:
+            raw = _with_id(raw, live[0])
+        elif kind == _PROGRESS and live is not None:
+            if live[1] is None:
                 return None
-            value, span = token, locate_known(frame.raw, _PROGRESS_PATH)
-        else:
-            value, span = id_, locate_id(frame.raw)
-        raw = frame.raw
-        if span is None or raw[span.start : span.end] == value:
-            return frame
-        raw = raw[: span.start] + value + raw[span.end :]
-        if kind == _ANSWER and SUBSCRIPTION in raw and (span := locate(raw, _SUBSCRIPTION_PATH)):
-            raw = raw[: span.start] + value + raw[span.end :]
-        return Frame(S2C, raw, frame.eol)
+            raw = _with(raw, locate_known(raw, _PROGRESS_PATH), live[1])
+        if self._index.redacted and holds_placeholder(raw):
+            raw = fill(raw, {})
+        return frame if raw is frame.raw else Frame(S2C, raw, frame.eol, frame.fact)
+
+
+def _with_id(raw: bytes, id_: bytes) -> bytes:
+    span = locate_id(raw)
+    if span is not None and raw[span.start : span.end] == id_:
+        return raw
+    raw = _with(raw, span, id_)
+    return _with(raw, locate(raw, _SUBSCRIPTION_PATH), id_) if SUBSCRIPTION in raw else raw
+
+
+def _with(raw: bytes, span: Span | None, value: bytes) -> bytes:
+    return raw if span is None else raw[: span.start] + value + raw[span.end :]

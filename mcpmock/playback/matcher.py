@@ -1,11 +1,23 @@
 """`Matcher`: which recorded client event a live message stands for, and, where none does, how near
 the nearest come.
 
-A `RequestIndex` belongs to a plan and finds its client events by key; all live sessions share it. A
-`Matcher` belongs to one live session: it knows which recorded events are used up (the nth call gets
-the nth answer), and which values the placeholders of redacted ones are bound to. `request_key` says
-what makes two requests the same, `header_verdicts` which heads may differ. Cancels and replies to
-the server's requests are matched by id, in `candidates`, which uses matchers.
+A `RequestIndex` belongs to a plan and finds its client events by key; all live sessions share it,
+and it never changes but for what it has looked up. A `Matcher` belongs to one live session. The
+rules:
+
+* Each client event is used once: the nth equal call gets the nth answer.
+* Match levels are tried from the strictest on, and the first that has an unused event wins. At one
+  level the first recorded event wins; of handshakes the nearest; of events that differ in `_meta`
+  the one that agrees most.
+* A placeholder stands for any value until it is bound; an event that holds one is found by
+  comparing, every other by its key.
+* A request matches an event with requests only. What is no JSON-RPC is matched by its bytes.
+* Strict order takes only the next event. What was recorded before the end of a session answers
+  nothing after it (`since`).
+
+`request_key` says what makes two requests the same, `header_verdicts` which heads may differ.
+Cancels and replies to the server's requests are matched by id, in `candidates`, which uses
+matchers. No time and no output is known here.
 """
 
 from __future__ import annotations

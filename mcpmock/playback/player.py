@@ -1,16 +1,25 @@
 """`Player`: the stage that plays the server of a cassette to one live session.
 
 It is the last stage of a pipeline and sends only towards the client: exchange for exchange where
-the live frames carry exchanges, else bare messages.
+the live frames carry exchanges, else bare messages. Its states:
 
-Which recorded session a live one is, stays open as long as possible. A live session begins with all
-episodes that could be meant as candidates; each request keeps those that know it; the first of
-them, the lead, speaks. Exchanges that belong to no session have one candidate, made of all recorded
-exchanges of that kind. A request that no candidate knows is repeated, answered in mcpmock's own
-name, passed to a real server, or a miss.
+    known answers --(something is not spelled as recorded)--> candidates --> closing
+          |                                                        ^
+          +--(no table for it: HTTP, pauses, rules, strict)--------+
 
-`session_selection` deals the candidates, `candidates` follows the client and speaks, `matcher`
-finds, `fallback` has mcpmock's own answers, `sessions` reports.
+* Known answers need no plan (`known_answers`). What they took is fed to the candidates when those
+  take over, at the same times, and what that would send is dropped: it was sent.
+* Which recorded session a live one is, stays open as long as possible: it begins with all that
+  could be meant as candidates, and each request keeps those that know it (`candidates`). The
+  selection is told first which one leads (`lead`), then that it is this one alone (`episode`), so
+  that other sessions take others first.
+* Exchanges that belong to no session (`stateless`) have one candidate, made of all of that kind.
+* A request that no candidate knows is, in this order: taken for one of the other era, repeated,
+  equal under a rule of the user, answered in mcpmock's own name, passed to a real server, answered
+  as the nearest, or a miss.
+
+`session_selection` deals the candidates, `matcher` finds, `fallback` has mcpmock's own answers,
+`sessions` reports.
 """
 
 from __future__ import annotations

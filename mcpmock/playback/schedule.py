@@ -1,9 +1,21 @@
 """`Schedule`: which messages of a plan are due when, in one session.
 
-A message waits for its causes, then for the requests that overlapped it in the recording, then for
-its recorded pause. `Schedule` knows times and positions only: `playback.candidates` reports which
-client events happened and fills in the live ids, and `playback.plan.builder` decides who waits for
-whom. Pure: `now` is an argument, and `next_due` says when to call again.
+Each message goes through these states:
+
+    waiting for causes -> held (overlaps) -> queued (pause) -> sent
+             |                 |                |
+             +-----------------+----------------+--> dropped
+
+* It waits until all of its causes have happened. `causes_missing` counts them.
+* It is held until the requests have come that overlapped it, or the grace is over (`overlaps`).
+* It is queued until its recorded pause is over: the pause counts from when it was released, and
+  from the message before it in its chain (a call, an exchange). What is due at one time leaves in
+  the recorded order; an ending never before what the same stream still has to send.
+* An answer is due `after_progress` behind the progress of its call, without pauses too.
+
+It knows positions and times (seconds), and neither ids nor bytes: `candidates` says which client
+events happened and renders what is sent, `plan.builder` decides who waits for whom. Pure: `now` is
+an argument, and `next_due` says when to call again.
 """
 
 from __future__ import annotations

@@ -143,3 +143,12 @@ def test_bare_messages_bind_no_exchange() -> None:
     found.bind(ClientEvent(0, c2s(b"{}"), (0,)), ClientMessage(c2s(request(5, "x"))))
 
     assert ({}, b"5") == (found.exchanges, found.calls[0].id)
+
+
+def test_no_event_fields_without_an_event() -> None:
+    """Progress that nobody asked for takes the fields of its event with it."""
+    [data] = says(1, progress(5), b"\r\n")
+    meta = Frame(S2C, fact=SseMeta(id="1"), exchange=1)
+    nobody = LiveValue(1, ("params", "progressToken"), token=True)
+
+    assert [] == identities().render(planned(data, nobody, meta=meta), {})

@@ -36,6 +36,7 @@ from . import (
 )
 
 _TOOLS = "aaabc"
+_HOLE = "mcpmock:secret:token-number:1"
 _GAPS = (0, 0, 0, 0.001, 0.0021, 0.019, 0.021, 0.2)
 
 
@@ -58,7 +59,8 @@ def call(random: Random, id_: Any, *, odd: bool) -> bytes:
     """A call, now and then in a spelling of its own."""
     params: dict[str, Any] = {"name": random.choice(_TOOLS), "arguments": {}}
     if random.random() < 0.5:
-        params["arguments"] = {"n": random.randint(1, 4), "text": random.choice("pq")}
+        text = _HOLE if odd and random.random() < 0.05 else random.choice("pq")
+        params["arguments"] = {"n": random.randint(1, 4), "text": text}
     if random.random() < 0.3:
         params["_meta"] = {"progressToken": random.choice((id_, f"t{id_}"))}
     raw = request(id_, random.choice(("tools/call", "tools/call", "tools/call", "x")), params)
@@ -78,6 +80,7 @@ def _call_row(random: Random, id_: Any, questions: Iterator[int], *, odd: bool) 
     asked = call(random, id_, odd=odd)
     yield c(asked)
     token = json.loads(asked)["params"].get("_meta", {}).get("progressToken", id_)
+    told = random.choice((id_, "x", "x", _HOLE, {"id": 1}))
     for n in range(random.choice((0, 0, 2))):
         yield s(progress(token, n))
     if random.random() < 0.1:
@@ -85,7 +88,7 @@ def _call_row(random: Random, id_: Any, questions: Iterator[int], *, odd: bool) 
         yield s(request(number, "roots/list"))
         yield c(response(number, {"roots": []}))
     for _ in range(random.choice((0, 0, 0, 1))):
-        yield random.choice((s(notification("log", {"id": id_})), ("stderr", f"at {id_}\n")))
+        yield random.choice((s(notification("log", {"id": id_})), ("stderr", f"at {id_} {told}\n")))
     if random.random() < 0.08:
         yield c(cancelled(id_))
     odd_ends: list[list[Line]] = [
@@ -93,7 +96,7 @@ def _call_row(random: Random, id_: Any, questions: Iterator[int], *, odd: bool) 
         [s(response(id_))] * 2,
         [s(response(id_)), s(progress(token))],
     ]
-    answered: list[Line] = [s(response(id_, {"id": random.choice((id_, "x"))}))]
+    answered: list[Line] = [s(response(id_, {"id": told}))]
     yield from random.choice(odd_ends) if odd and random.random() < 0.2 else answered
 
 

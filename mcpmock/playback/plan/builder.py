@@ -1,9 +1,21 @@
 """Makes the plan of an episode: decides, once and without a clock, which message waits for what.
 
-A server message waits for the request it belongs to (`protocol.correlation` finds it); a message
-without a request waits for the latest message of the client. Over HTTP everything also waits for
-the request of the exchange that carries it. `plan.steps` says what is one step, `plan.plan` holds
-the result, `playback.schedule` plays it.
+The rules, of which `answer_index` keeps those for pipes:
+
+* A server message waits for the request that it belongs to (`protocol.correlation` finds it), and
+  for the cancels of that request and the client's replies within it that were recorded before. One
+  without a request waits for the latest message of the client.
+* Over HTTP everything also waits for the request of the exchange that carries it, and for what the
+  response head waited for; the end of an exchange waits for all that the exchange carried.
+* An answer overlaps the requests that had come before it was given; the end of the server overlaps
+  all. A notification of a call overlaps what an earlier one of its method waited for that belonged
+  to no call. What overlaps is waited for too, for a limited time.
+* With `strict` a message waits for everything that the client did before it.
+
+Events come in order, and each is looked at once: what later events change (the end of a stream that
+is resumed, the answer of a head) is put right when they come or at the end. `plan.steps` says what
+is one step, `plan.plan` holds the result, `schedule` plays it. Times are in microseconds, as in the
+cassette; only the `gap` of a planned message is in seconds.
 """
 
 from __future__ import annotations
@@ -280,17 +292,10 @@ class PlanBuilder:
         latest = self._session(step).latest_message
         if wants_latest and latest is not None:
             causes = {latest}
-        before = self._notification_overlaps(step, causes, owned=bool(dependencies.calls))
+        overlaps = self._overlaps_of(step, dependencies, causes, exchange)
         if exchange is not None:
             causes = {*causes, exchange.event, *exchange.causes}
         calls = tuple(dependencies.calls)
-        overlaps = before
-        if dependencies.answers and not self.strict:
-            overlaps = self.requests.after(min(self.calls[call].event for call in calls))
-        if not self.strict and _ends_all(frame, exchange):
-            overlaps = self.requests.all()
-        if exchange is not None and exchange.left is not None:
-            overlaps = overlaps.with_other(NEVER)  # gives a live client the time to leave there too
         if dependencies.answers:
             self._answered.update(calls)
             if any(self.calls[call].event > (self._signalled or 0) for call in calls):
@@ -363,6 +368,26 @@ class PlanBuilder:
             for number, recorded in enumerate(self.calls)
         )
 
+    def _overlaps_of(
+        self,
+        step: EpisodeStep,
+        dependencies: _Dependencies,
+        causes: set[int],
+        exchange: RecordedExchange | None,
+    ) -> Overlaps:
+        """Return what a server message waits for besides its causes, for a limited time."""
+        if self.strict:
+            found = NO_OVERLAPS
+        elif _ends_all(step.frame, exchange):
+            found = self.requests.all()
+        elif dependencies.answers:
+            found = self.requests.after(min(self.calls[call].event for call in dependencies.calls))
+        else:
+            found = self._notification_overlaps(step, causes, owned=bool(dependencies.calls))
+        if exchange is not None and exchange.left is not None:
+            return found.with_other(NEVER)  # gives a live client the time to leave there too
+        return found
+
     def _notification_overlaps(
         self, step: EpisodeStep, causes: set[int], *, owned: bool
     ) -> Overlaps:
@@ -371,7 +396,7 @@ class PlanBuilder:
         """
         # Log lines of one long call look so while other calls begin and end: they name no call.
         content = step.frame.content
-        if self.strict or not isinstance(content, Notification) or content.method == PROGRESS:
+        if not isinstance(content, Notification) or content.method == PROGRESS:
             return NO_OVERLAPS
         unowned = self._session(step).unowned
         if not owned:

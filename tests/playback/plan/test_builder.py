@@ -99,6 +99,47 @@ def test_causes_of_what_answers_nothing(events: list[Line], expected: list[list[
     assert expected == causes(*events)
 
 
+@pytest.mark.parametrize(
+    ("said", "calls"),
+    [
+        (s(b"noise"), ()),
+        (s(b'{"neither": "this nor that"}'), ()),
+        (("stderr", "x"), (0,)),
+        (s(LOG), (0,)),
+        (s(request(0, "roots/list")), (0,)),
+        (s(response(None)), ()),
+        (s(progress("unknown")), ()),
+    ],
+)
+def test_what_belongs_to_the_open_call(said: Line, calls: tuple[int, ...]) -> None:
+    """A cancel drops what belongs to a call. Noise only waits for one."""
+    [found] = messages(c(request(1, "a")), said)
+
+    assert (calls, {0}) == (found.calls, set(found.causes))
+
+
+def test_progress_waits_for_no_other_progress() -> None:
+    """Unlike a log line, it names its call."""
+    unknown, known = s(progress("unknown")), s(progress(1))
+    found = messages(c(request(1, "a", token=1)), c(request(2, "b")), unknown, known)
+
+    assert [((), {1}, ()), ((0,), {0}, ())] == [
+        (planned.calls, set(planned.causes), tuple(planned.overlaps)) for planned in found
+    ]
+
+
+def test_a_clock_that_went_back() -> None:
+    """Pauses count from the latest time that a chain has seen."""
+    found = messages(
+        (0, "c2s", request(1, "a", token=1)),
+        (5, "s2c", progress(1, 1)),
+        (3, "s2c", progress(1, 2)),
+        (6, "s2c", response(1)),
+    )
+
+    assert [5.0, 0.0, 1.0] == [planned.gap for planned in found]
+
+
 def test_log_lines_of_a_long_call() -> None:
     """One that might be another call's holds up those behind it, as long as that makes sense."""
     found = messages(
