@@ -404,6 +404,7 @@ class _Reading:
         frame = event.frame
         if frame is None:
             return
+        self.redacted = self.redacted or holds_placeholder(frame.raw)
         match frame.content:
             case Stderr():
                 self._wait(place, self._only_open)
