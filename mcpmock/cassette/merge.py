@@ -63,7 +63,7 @@ def appended(old: bytes, new: bytes) -> bytes:
     return old + (b"\n" if old and not old.endswith(b"\n") else b"") + new
 
 
-def retaken(old: bytes, new: bytes, test: str) -> bytes:
+def retaken(old: bytes, new: bytes, test: str | None) -> bytes:
     """Return the old cassette with the new takes in the place of the takes of this test, and of
     those that name no test, which no test would replace otherwise. The other takes stay byte for
     byte.
@@ -78,6 +78,17 @@ def retaken(old: bytes, new: bytes, test: str) -> bytes:
             placed = True
             parts.append(appended(new, b""))
     return b"".join(parts if placed else [*parts, new])
+
+
+def split_test(data: bytes, test: str | None) -> tuple[bytes, bytes]:
+    """Return the takes of a test, and those of all others, byte for byte."""
+    sheets, _ = take_apart(data)
+    own = [_test_of(sheet) == test for sheet in sheets]
+    parts = [
+        b"".join(sheet.data for sheet, is_own in zip(sheets, own, strict=True) if is_own is wanted)
+        for wanted in (True, False)
+    ]
+    return parts[0], parts[1]
 
 
 def own_first(cassette: Cassette, test: str) -> Cassette:

@@ -50,7 +50,7 @@ def diff_report(
     """Return the report of one comparison; `above` are lines that its text begins with."""
     return Report(
         status=int(fails(comparison.worst, fail_on)),
-        lines=chain(above, _text(comparison, verbose=verbose)),
+        lines=chain(above, diff_lines(comparison, verbose=verbose)),
         values=_values(comparison),
         markdown=_markdown(comparison, verbose=verbose),
         suite=_SUITE,
@@ -122,7 +122,7 @@ def _event(where: EventLocation | None) -> dict[str, int] | None:
     return None if where is None else {"take": where.take, "n": where.n}
 
 
-def _text(comparison: Diff, *, verbose: bool) -> Iterator[str]:
+def diff_lines(comparison: Diff, *, verbose: bool) -> Iterator[str]:
     """Yield lines for a terminal, the worst difference first. Unless `verbose`, many missing or
     added messages of one rule are one paragraph.
     """

@@ -21,7 +21,7 @@ import attrs
 import msgspec
 
 from mcpmock.cassette.file import read_bytes, rewrite
-from mcpmock.cassette.merge import appended, retaken
+from mcpmock.cassette.merge import appended, retaken, split_test
 
 from .plugin_session import new_folder
 from .settings import Settings
@@ -128,7 +128,7 @@ def _drop_rejected(path: Path, test: str | None) -> None:
     """Remove the takes of a test that passed after all from a `.rej` file; without a test, the
     file, which is of an earlier run.
     """
-    if test is not None and path.exists() and (left := retaken(path.read_bytes(), b"", test)):
+    if test is not None and path.exists() and (left := split_test(read_bytes(path), test)[1]):
         rewrite(path, left)
         return
     path.unlink(missing_ok=True)
