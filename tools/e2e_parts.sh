@@ -44,7 +44,8 @@ NPM=(
     @modelcontextprotocol/server-filesystem@2026.8.31
     @modelcontextprotocol/server-memory@2026.8.31
 )
-
+# Runs the TypeScript tests of the manual.
+VITEST=(vitest@4.1.12 @modelcontextprotocol/sdk@1.32.2)
 # Drives the Chromium of the machine, if there is one.
 BROWSER=(playwright==1.65.2 pytest==9.2.0)
 # Finds what a screen reader or a keyboard cannot use; on its own, for npm takes minutes to install.
@@ -166,6 +167,15 @@ provide() {
                 install_npm npm "${NPM[@]}"
             else
                 say "skipping npm: there is no Node here"
+            fi
+            ;;
+        vitest)
+            if ready vitest "${VITEST[@]}"; then
+                return
+            elif command -v npm >/dev/null; then
+                install_npm vitest "${VITEST[@]}"
+            else
+                say "skipping vitest: there is no npm here"
             fi
             ;;
         axe)
