@@ -145,10 +145,14 @@ class ServerUses:
             self.shared = [one for one in self.shared if one.open]
 
     def close(self) -> None:
-        """Reject what no verdict came for, at the end of the run."""
-        for use in (*self.own, *(one.use for one in (*self.of_body, *self.shared))):
-            use.settle(passed=False)
-        self.store.close()
+        """Reject what no verdict came for, at the end of a run that was stopped."""
+        with ExitStack() as ends:
+            ends.callback(self.store.close)
+            for use in self.own:
+                ends.callback(use.settle, passed=False)
+            for one in (*self.of_body, *self.shared):
+                ends.callback(one.use.settle, passed=False)
+                ends.callback(one.close)
 
 
 @attrs.frozen(repr=False)
