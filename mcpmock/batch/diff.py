@@ -12,6 +12,7 @@ from mcpmock.cassette.file import named_notices, siblings_of_each
 from mcpmock.cassette.model import Notice
 from mcpmock.semantic_diff.compare import Diff, Difference, IgnoreRules, compare
 from mcpmock.semantic_diff.severity import RULES
+from mcpmock.view.latency_changes import with_slower_calls
 
 from .file_lists import expand
 from .match_rules import rules_beside
@@ -63,15 +64,21 @@ def pair_folders(old: str, new: str) -> list[FilePair]:
     ]
 
 
-def compare_pair(pair: FilePair, rules: IgnoreRules, *, no_rules: bool = False) -> ComparedPair:
+def compare_pair(
+    pair: FilePair, rules: IgnoreRules, *, no_rules: bool = False, slower: float | None = None
+) -> ComparedPair:
     """Compare the files of a pair, under the rules beside them too unless `no_rules`. One that is
-    missing is a difference. Raises CassetteError and ProjectFileError.
+    missing is a difference, and so is a call that takes `slower` times as long. Raises
+    CassetteError and ProjectFileError.
     """
     if not (pair.in_old and pair.in_new):
         return ComparedPair(_one_missing(pair), ())
     old, new = load_source(pair.old), load_source(pair.new)
     rules = rules.with_rules(rules_beside(old, new, no_rules=no_rules))
-    return ComparedPair(compare(old, new, rules), [*named_notices(old), *named_notices(new)])
+    found = compare(old, new, rules)
+    if slower is not None:
+        found = with_slower_calls(found, old, new, slower)
+    return ComparedPair(found, [*named_notices(old), *named_notices(new)])
 
 
 def _files_in(folder: str) -> dict[str, Path | str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mcpmock.options.comparing import DiffOptions, SharingOptions
+from mcpmock.options.comparing import DiffOptions, FailOn, SharingOptions
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import printable
 
@@ -55,7 +55,8 @@ def diff(
         raise click.UsageError("give two files, or two folders")
     old, new = (reachable(one, sharing.scheduler) for one in (old, new))
     pairs, report = pair_folders(old, new), FolderReport(comparing, console)
-    work = partial(compare_pair, rules=rules, no_rules=comparing.no_rules)
+    slower = report.fail_on.slower
+    work = partial(compare_pair, rules=rules, no_rules=comparing.no_rules, slower=slower)
     with work_on_each(work, pairs, sharing, quiet=console.quiet) as results:
         status = highest(partial(_report, report, pair, compared) for pair, compared in results)
     report.end(old, new)
@@ -87,6 +88,7 @@ def _diff_files(
     from mcpmock.batch.match_rules import rules_beside
     from mcpmock.batch.sources import load_source
     from mcpmock.semantic_diff.compare import compare
+    from mcpmock.view.latency_changes import with_slower_calls
 
     from .diff_output import diff_report
     from .reports import print_report
@@ -102,6 +104,9 @@ def _diff_files(
     shown = events >= _PROGRESS_MIN_EVENTS and not console.quiet
     with progress_bar("comparing", shown=shown) as progress:
         comparison = compare(before, after, rules, progress)
+    fail_on = FailOn.parse(comparing.fail_on, "any")
+    if fail_on.slower is not None:
+        comparison = with_slower_calls(comparison, before, after, fail_on.slower)
     above = latency_lines(before, after)
-    report = diff_report(comparison, comparing.fail_on, above=above, verbose=console.verbose)
+    report = diff_report(comparison, fail_on, above=above, verbose=console.verbose)
     return print_report(report, console, comparing.format, paged=True)

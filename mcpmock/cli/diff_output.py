@@ -16,11 +16,12 @@ from typing import Any
 import attrs
 import click
 
-from mcpmock.options.comparing import DiffOptions
+from mcpmock.options.comparing import DiffOptions, FailOn
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import many, printable, shell_command
 from mcpmock.semantic_diff.compare import Diff, Difference, Verdict
 from mcpmock.semantic_diff.severity import PLURALS, RULES, EventLocation
+from mcpmock.view.latency_changes import SLOWER
 
 from .output import BAD, GOOD, ODD, columns, encodable
 from .reports import JunitCase, JunitFailure, Report, print_report
@@ -37,19 +38,26 @@ _SUITE = "mcpmock diff", "mcpmock.diff"
 _MARKUP = re.compile("[`|]")
 
 
-def fails(worst: Verdict | None, fail_on: str) -> bool:
-    """Return whether the worst difference reaches the threshold of --fail-on."""
-    if worst is None or fail_on == "never":
+def fails(worst: Verdict | None, fail_on: FailOn) -> bool:
+    """Return whether the worst difference reaches the verdict of --fail-on."""
+    if worst is None or fail_on.verdict == "never":
         return False
-    return fail_on == "any" or worst >= Verdict[fail_on.upper()]
+    return fail_on.verdict == "any" or worst >= Verdict[fail_on.verdict.upper()]
+
+
+def _fails(found: Difference, fail_on: FailOn) -> bool:
+    return found.rule is SLOWER or fails(found.verdict, fail_on)
 
 
 def diff_report(
-    comparison: Diff, fail_on: str, *, above: Iterable[str] = (), verbose: bool = False
+    comparison: Diff, fail_on: FailOn, *, above: Iterable[str] = (), verbose: bool = False
 ) -> Report:
     """Return the report of one comparison; `above` are lines that its text begins with."""
     return Report(
-        status=int(fails(comparison.worst, fail_on)),
+        status=int(
+            fails(comparison.worst, fail_on)
+            or any(one.rule is SLOWER for one in comparison.differences)
+        ),
         lines=chain(above, diff_lines(comparison, verbose=verbose)),
         values=_values(comparison),
         markdown=_markdown(comparison, verbose=verbose),
@@ -58,7 +66,7 @@ def diff_report(
     )
 
 
-def failure_report(name: str, sentence: str, fail_on: str) -> Report:
+def failure_report(name: str, sentence: str, fail_on: FailOn) -> Report:
     """Return the report where there is nothing to compare, because the server did not start; its
     text is empty.
     """
@@ -242,7 +250,7 @@ def _code(text: str) -> str:
     return f"`{spelled or ' '}`"
 
 
-def _cases(comparison: Diff, fail_on: str) -> Iterator[JunitCase]:
+def _cases(comparison: Diff, fail_on: FailOn) -> Iterator[JunitCase]:
     """Yield a case for each kind of call, which fails if a difference reaches --fail-on."""
     cases: dict[str, list[Difference]] = {
         " ".join(part for part in label if part): [] for label in comparison.calls
@@ -253,10 +261,10 @@ def _cases(comparison: Diff, fail_on: str) -> Iterator[JunitCase]:
         yield _case(name, row, fail_on)
 
 
-def _case(name: str, row: Sequence[Difference], fail_on: str) -> JunitCase:
+def _case(name: str, row: Sequence[Difference], fail_on: FailOn) -> JunitCase:
     """Return a case of a test report, which fails if one of these differences reaches --fail-on."""
-    bad = [found for found in row if fails(found.verdict, fail_on)]
-    rest = [found for found in row if not fails(found.verdict, fail_on)]
+    bad = [found for found in row if _fails(found, fail_on)]
+    rest = [found for found in row if not _fails(found, fail_on)]
     failure = None
     if bad:
         first = bad[0].rule.name
@@ -314,10 +322,15 @@ class FolderReport:
     console: ConsoleOptions
     files: int = 0
     differing: int = 0
+    failed: bool = False
     counts: Counter[Verdict] = attrs.field(factory=Counter)
     _cases: list[JunitCase] = attrs.field(factory=list)
     _rows: int = 0
     """How many rows the tables in Markdown have."""
+
+    @property
+    def fail_on(self) -> FailOn:
+        return FailOn.parse(self.comparing.fail_on, "any")
 
     @property
     def form(self) -> str:
@@ -328,9 +341,10 @@ class FolderReport:
         self.files += 1
         self.differing += bool(comparison)
         self.counts.update(comparison.counts)
-        report = diff_report(comparison, self.comparing.fail_on, verbose=self.console.verbose)
+        report = diff_report(comparison, self.fail_on, verbose=self.console.verbose)
+        self.failed = self.failed or bool(report.status)
         if self.form == "junit":
-            self._cases.append(_case(name, comparison.differences, self.comparing.fail_on))
+            self._cases.append(_case(name, comparison.differences, self.fail_on))
         elif self.form == "json" or (comparison and self._rows < MAX_MARKDOWN_ROWS):
             spaced = attrs.evolve(
                 report, lines=chain(report.lines, [""]), markdown=chain(report.markdown, [""])
@@ -356,7 +370,7 @@ class FolderReport:
             "counts": _counts(self.counts),
         }
         report = Report(
-            status=int(fails(worst, self.comparing.fail_on)),
+            status=int(self.failed),
             lines=[f"{printable(old)} -> {printable(new)}: {summary}"],
             values=[value],
             suite=_SUITE,

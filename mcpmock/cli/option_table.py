@@ -4,7 +4,8 @@ value for each table.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -38,6 +39,22 @@ class _Line(click.types.StringParamType):
 
 
 _LINES = _Line()
+
+
+class _ChoiceOrText(click.Choice[str]):
+    """A choice that also takes texts of a form."""
+
+    def __init__(self, choices: Sequence[str], form: str, example: str) -> None:
+        super().__init__(choices)
+        self.form, self.example = re.compile(form), example
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if isinstance(value, str) and self.form.fullmatch(value):
+            return value
+        if value not in self.choices:
+            words = ", ".join(map(repr, self.choices))
+            self.fail(f"{value!r} is not one of {words}, and not like {self.example!r}", param, ctx)
+        return value
 
 
 class _TableOption(click.Option):
@@ -179,6 +196,8 @@ def _parameter(one: Option) -> str:
 
 
 def _click_type(one: Option) -> Any:
+    if one.also[0]:
+        return _ChoiceOrText(one.choices, *one.also)
     if one.choices:
         return click.Choice(one.choices)
     if one.positive:

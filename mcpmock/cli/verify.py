@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from mcpmock.options.comparing import DiffOptions, VerifyOptions
+from mcpmock.options.comparing import DiffOptions, FailOn, VerifyOptions
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.faults import FaultOptions
 from mcpmock.options.listening import ServerOptions, ValueOptions
@@ -66,6 +66,7 @@ def verify(
     from mcpmock.semantic_diff.compare import compare
     from mcpmock.sessions.drive import DIFFERENT, drive_and_record
     from mcpmock.sessions.server_start import failed_start
+    from mcpmock.view.latency_changes import with_slower_calls
 
     from .diff_output import diff_report, failure_report
     from .reports import print_report
@@ -78,14 +79,17 @@ def verify(
     owing = report_faults(run, console)
     if driven.status not in (0, DIFFERENT):
         return driven.status
+    fail_on = FailOn.parse(comparing.fail_on, "risky")
     failure = failed_start(driven.live)
     for line in told if failure is None else failure.lines:
         say(line)
     if failure is not None:
-        report = failure_report(recorded.name, failure.sentence, comparing.fail_on)
+        report = failure_report(recorded.name, failure.sentence, fail_on)
         return print_report(report, console, comparing.format) or owing
     comparison = compare(recorded, driven.live, rules)
-    report = diff_report(comparison, comparing.fail_on, verbose=console.verbose)
+    if fail_on.slower is not None:
+        comparison = with_slower_calls(comparison, recorded, driven.live, fail_on.slower)
+    report = diff_report(comparison, fail_on, verbose=console.verbose)
     status = print_report(report, console, comparing.format, paged=True) or owing
     sys.stdout.flush()
     if not update or comparison.worst is None:

@@ -1,5 +1,6 @@
 """How two recordings are compared, and the report."""
 
+import re
 from typing import Literal
 
 import attrs
@@ -9,6 +10,7 @@ from .option import option
 
 DiffFormat = Literal["text", "json", "markdown", "junit"]
 Threshold = Literal["any", "risky", "breaking", "never"]
+_SLOWER = r"((?P<verdict>any|risky|breaking|never),)?slower:(?P<times>[1-9]\d{0,5}(\.\d{1,3})?)x"
 
 
 @attrs.frozen(kw_only=True)
@@ -18,7 +20,13 @@ class DiffOptions:
     format: DiffFormat = option(
         "text", "Format of the report; `markdown` suits a pull request comment."
     )
-    fail_on: Threshold = option("any", "Lowest verdict that exits with status 1.")
+    fail_on: Threshold | str = option(
+        "any",
+        "Lowest verdict that exits with status 1. `slower:5x`, or a verdict and that"
+        " (`breaking,slower:5x`), also fails if a call takes five times as long.",
+        also=(_SLOWER, "slower:5x"),
+        metavar="any|risky|breaking|never|slower:Nx",
+    )
     ignore: tuple[str, ...] = option(
         (),
         "Ignore differences at [METHOD [NAME]] JSONPATH, for example '$.result._meta' or"
@@ -40,6 +48,24 @@ class DiffOptions:
         "Ignore the order of the lists at RULE, written as for --ignore (repeatable).",
         metavar="RULE",
     )
+
+
+@attrs.frozen
+class FailOn:
+    """What makes a comparison fail."""
+
+    verdict: str
+    """`any`, `risky`, `breaking` or `never`."""
+    slower: float | None = None
+    """How many times as long a call has to take, if that counts."""
+
+    @classmethod
+    def parse(cls, text: str, default: str) -> "FailOn":
+        """Read `--fail-on`; `default` is the verdict where it names none."""
+        found = re.fullmatch(_SLOWER, text)
+        if found is None:
+            return cls(text)
+        return cls(found["verdict"] or default, float(found["times"]))
 
 
 @attrs.frozen(kw_only=True)

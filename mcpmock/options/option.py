@@ -40,6 +40,8 @@ class Option:
     """Whether the number has to be above 0."""
     default_text: str | None = None
     """What `--help` says the default is, if it is not a word or a number."""
+    also: tuple[str, str] = ("", "")
+    """Which other texts it takes besides its choices: a regular expression and an example."""
     command_only: tuple[str, ...] = ()
     """The choices that only the command line has."""
     private: bool = False

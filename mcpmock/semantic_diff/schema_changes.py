@@ -40,10 +40,14 @@ from .severity import ABSENT, Change, DocumentPath, Item, ValuePath
 
 _MAX_STEPS = 80
 """Of a path; what is deeper is not compared."""
-_MAX_COMPARED = 10_000
-"""Pairs of schemas; larger documents are compared up to here."""
-_MAX_PROOFS = 400
-"""Pairs of alternatives of one union that are looked at for equal ones."""
+_MAX_COMPARED = 4_000
+"""Pairs of schemas, each with its alternatives; what of a larger document is left is not
+compared.
+"""
+_MAX_PROOFS = 500
+"""Pairs of alternatives that are looked at for one that makes up for another; those beyond are
+taken as different.
+"""
 _NOT_COMPARED = "schema-not-compared"
 _SAME, _LESS, _MORE, _BOTH = 0, 1, 2, 3
 """Whether the new schema accepts less or more; both also where that is not known."""
@@ -135,10 +139,13 @@ class _Proofs:
     known: dict[tuple[Any, ...], bool] = attrs.field(factory=dict)
     _order: list[tuple[Any, ...]] = attrs.field(factory=list)
 
+    left: int = _MAX_PROOFS
+
     def hold(self, key: tuple[Any, ...], prove: Callable[[], bool]) -> bool:
         """Return the answer to a question, which counts as proved while it is being looked for."""
-        if key in self.known:
-            return self.known[key]
+        if key in self.known or not self.left:
+            return self.known.get(key, False)
+        self.left -= 1
         self.known[key] = True
         start = len(self._order)
         self._order.append(key)
@@ -207,7 +214,10 @@ class _Comparer:
                 where = _where(_at(old), _at(new))
                 yield SchemaChange("constraint", effect, where, _raw(old), _raw(new))
             return
-        yield from self._form_changes(self.old.form(old), self.new.form(new), old, new)
+        forms = self.old.form(old), self.new.form(new)
+        alternatives = sum(len(row) for form in forms for row in form.types.values())
+        self.budget[0] -= alternatives
+        yield from self._form_changes(*forms, old, new)
 
     def _written_the_same(self, old: Schema, new: Schema) -> bool:
         if self.changed is None:
@@ -279,12 +289,11 @@ class _Comparer:
     ) -> tuple[list[tuple[Alternative, Alternative]], list[Alternative], list[Alternative]]:
         pairs: list[tuple[Alternative, Alternative]] = []
         old_rest, new_rest = [], [*new]
-        tries = _MAX_PROOFS
+        places = {id(other): number for number, other in enumerate(new)}
         for place, one in enumerate(old):
             # The one at its turn is the most likely.
-            near = sorted(new_rest, key=lambda other: abs(new.index(other) - place))
-            tries -= len(near)
-            equal = (o for o in near if tries > 0 and self._accepts(one, o, _BOTH))
+            near = sorted(new_rest, key=lambda other: abs(places[id(other)] - place))
+            equal = (o for o in near if self._accepts(one, o, _BOTH))
             found = next(equal, None)
             if found is None:
                 old_rest.append(one)
@@ -328,7 +337,7 @@ class _Comparer:
 
     def _is_covered(self, one: Alternative, others: list[Alternative], effect: int) -> bool:
         """Return whether one of the other side's alternatives accepts all that this one does."""
-        for other in others[:_MAX_PROOFS]:
+        for other in others:
             pair = (one, other) if effect is _LESS else (other, one)
             if self._accepts(*pair, effect):
                 return True
@@ -511,14 +520,17 @@ class _Comparer:
                 effect = _MORE if one[0] else _LESS
                 yield SchemaChange("constraint", effect, where, _raw(one[0]), _raw(other[0]))
                 continue
-            for before, after in zip(one[1:], other[1:], strict=True):
-                yield from self.changes(before, after)
+            same = self._schemas_accept(one[0], other[0], _BOTH)
+            # `then` is about what `if` accepts.
+            then = [(*side[1], *side[0]) if side[1] and same else side[1] for side in (one, other)]
+            yield from self.changes(then[0], then[1])
+            yield from self.changes(one[2], other[2])
             # Without `else`: not `if`, or `then`. Without `then`: `if` or `else`.
             if not one[2] and not other[2]:
                 yield from self._reversed_changes(one[0], other[0])
             elif not one[1] and not other[1]:
                 yield from self.changes(one[0], other[0])
-            elif not self._schemas_accept(one[0], other[0], _BOTH):
+            elif not same:
                 yield SchemaChange("schema-changed", _BOTH, where, _raw(one[0]), _raw(other[0]))
 
     def _reversed_changes(self, old: Schema, new: Schema) -> Iterator[SchemaChange]:

@@ -28,8 +28,12 @@ SCALARS = TYPES[:4]
 UNIONS = ("anyOf", "oneOf")
 OBJECTS = {"type": "object"}
 _TEXTS = {"type": "string"}
-_MAX_ALTERNATIVES = 512
-"""What combines to more is not compared."""
+_MAX_ALTERNATIVES = 128
+"""What several unions combine to; more are not compared."""
+_MAX_NESTED = 40
+"""Schemas that a branch of a union stands in, without a member or item between them."""
+_MAX_BRANCHES = 2_000
+"""Of one union."""
 
 
 class KeywordEffect(Enum):
@@ -203,7 +207,7 @@ class Contained:
     most: SchemaValue | None
 
 
-@attrs.define(kw_only=True)
+@attrs.define(kw_only=True, eq=False)
 class Alternative:
     """One way to be accepted, for values of one type."""
 
@@ -233,6 +237,8 @@ class Alternative:
     @property
     def is_whole_number(self) -> bool:
         """Whether it accepts integers alone."""
+        if self.values is not None:
+            return all(is_number(one) and one == int(one) for one in self.values.values())
         multiples = self.demands.get("multipleOf", {}).values()
         return self.integer or any(is_multiple(one.value, 1) for one in multiples)
 
@@ -429,6 +435,9 @@ class _Reader:
             self.found.unfollowed += _unreadable(part)
             if id(raw) in above:  # a union that is its own branch
                 return []
+            if len(above) > _MAX_NESTED:
+                self.found.unfollowed.append(SchemaValue("nested", part.path))
+                return []
             if id(raw) in seen:
                 continue
             seen.add(id(raw))
@@ -449,7 +458,8 @@ class _Reader:
         choices: list[_Flats] = [tuple(shared)]
         for union in unions:
             self._has_unions = True
-            if len(choices) * len(union) > _MAX_ALTERNATIVES:
+            most = _MAX_ALTERNATIVES if len(choices) > 1 else _MAX_BRANCHES
+            if len(choices) * len(union) > most:
                 self.found.unfollowed.append(SchemaValue("union", schema[0].path))
                 continue
             choices = [(*one, *other) for one in choices for other in union]
@@ -566,13 +576,18 @@ class _Reader:
         found.negations = [one for one in found.negations if not self._is_nothing(one, found.type)]
         if any(self._is_everything(one, found.type) for one in found.negations):
             return False
+        _settle_required(found)
         named = found.inner.get(("propertyNames",))
         if named and self._is_everything(named, "string"):
             del found.inner[("propertyNames",)]
         least = found.bounds.get("minProperties")
         if least is not None and least.value <= len(found.required):
             del found.bounds["minProperties"]
-        readable = all(is_readable(one.value) for one in found.demands.get("pattern", {}).values())
+        values = (found.values or {}).values()
+        readable = "pattern" not in found.demands or (
+            all(is_readable(one.value) for one in found.demands["pattern"].values())
+            and all(len(one) <= _MAX_SEARCHED_CHARS for one in values if isinstance(one, str))
+        )
         if found.values is not None and found.type in SCALARS and readable:
             found.values = {k: v for k, v in found.values.items() if found._fits(v)}
             found.bounds.clear()
@@ -711,7 +726,8 @@ def _read_object(part: SchemaPart, found: Alternative) -> None:
                     row.setdefault(other, SchemaValue(value, (*part.path, keyword, name)))
             elif keyword != "dependentRequired":
                 key = ("dependentSchemas", name)
-                found.inner[key] = (*found.inner.get(key, ()), part.inside(value, keyword, name))
+                both = part.inside(value, keyword, name), part.inside(_having(name))
+                found.inner[key] = (*found.inner.get(key, ()), *both)
 
 
 def _read_array(part: SchemaPart, found: Alternative) -> None:
@@ -734,6 +750,22 @@ def _read_array(part: SchemaPart, found: Alternative) -> None:
         if most is not None or least.value != 0:
             schema = (part.inside(raw["contains"], "contains"),)
             found.contained.append(Contained(schema, least, most))
+
+
+@lru_cache(maxsize=1024)
+def _having(name: str) -> dict[str, Any]:
+    """Return the schema of an object with this member: `dependentSchemas` is about no other."""
+    return {"type": "object", "required": [name]}
+
+
+def _settle_required(found: Alternative) -> None:
+    """Require what a required member requires."""
+    todo = [*found.required]
+    while todo:
+        for name, value in found.dependent.pop(todo.pop(), {}).items():
+            if name not in found.required:
+                found.required[name] = value
+                todo.append(name)
 
 
 def _settle_items(found: Alternative) -> None:
@@ -790,8 +822,9 @@ def _unreadable(part: SchemaPart) -> Iterator[SchemaValue]:
     for name in _type_list(part.raw):
         if name not in TYPES and name != "integer":
             yield SchemaValue(name, (*part.path, "type"))
+    long = any(len(name) > _MAX_SEARCHED_CHARS for name, _ in _object(part.raw, "properties"))
     for pattern, _ in _object(part.raw, "patternProperties"):
-        if not is_readable(pattern):
+        if long or not is_readable(pattern):
             yield SchemaValue(pattern, (*part.path, "patternProperties", pattern))
 
 
@@ -835,6 +868,8 @@ def value_key(value: Any) -> bytes:
 
 _REPEATED_REPEAT = re.compile(r"[*+}?]\)+[*+{]|\|[^()]*\)[*+{]")
 """Such a pattern may take exponential time."""
+_MAX_SEARCHED_CHARS = 64
+"""`a*a*a*b` takes the fourth power of the length."""
 
 
 @lru_cache(maxsize=1024)
@@ -853,4 +888,6 @@ def is_readable(pattern: str) -> bool:
 def matches(pattern: str, text: Any) -> bool:
     """Return whether a pattern is found in a text; not if that cannot be said."""
     found = _compiled(pattern)
-    return found is not None and isinstance(text, str) and found.search(text) is not None
+    if found is None or not isinstance(text, str) or len(text) > _MAX_SEARCHED_CHARS:
+        return False
+    return found.search(text) is not None

@@ -110,6 +110,7 @@ _ROWS = (
     DiffRule("result-reordered", "reordered", _RISKY, "the order of a list in a result"),
     DiffRule("result-item-removed", "removed", _RISKY, "an item of a result is gone"),
     DiffRule("result-item-added", "added", _RISKY, "an item of a result is new"),
+    DiffRule("call-slower", "changed", _RISKY, "a call takes longer, by its median"),
     DiffRule("status-error", "changed", _BREAKING, "an HTTP error where there was none"),
     DiffRule("status-changed", "changed", _RISKY, "an HTTP status of another class"),
     # what else it said

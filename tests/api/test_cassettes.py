@@ -13,7 +13,7 @@ import pytest
 
 import mcpmock
 from mcpmock.errors import CassetteError
-from tests.support import INITIALIZE, WELCOME, c, call, cassette_bytes, s
+from tests.support import INITIALIZE, WELCOME, c, call, cassette_bytes, response, s
 
 
 def test_load_diff_check(weather: Path) -> None:
@@ -122,6 +122,23 @@ def test_a_difference_goes_to_other_processes(weather: Path) -> None:
 
     assert (found, str(found)) == (other, str(other))
     assert f"{weather} -> bytes: " in str(found)
+
+
+def test_the_order_of_lists_that_mean_none() -> None:
+    """`unordered` is what `like` says in the language of rules; one text is no list."""
+    old, new = (
+        cassette_bytes(
+            ("c2s", call(1, "find")), ("s2c", response(1, {"structuredContent": {"hits": hits}}))
+        )
+        for hits in ([1, 2], [2, 1])
+    )
+    rule = "tools/call find $.result.structuredContent.hits"
+
+    assert ["result-reordered"] == [one.rule.name for one in mcpmock.diff(old, new).differences]
+    assert not mcpmock.diff(old, new, unordered=[rule])
+    assert not mcpmock.diff(old, new, like=[f"{rule}=unordered"])
+    with pytest.raises(TypeError, match="give a list of rules"):
+        mcpmock.diff(old, new, unordered=rule)
 
 
 def test_check_reports_the_file(weather: Path) -> None:

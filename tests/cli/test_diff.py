@@ -224,3 +224,64 @@ def test_folders_with_a_file_that_cannot_be_read(run: Run, folders: Path) -> Non
     assert 3 == status
     assert f"{folders}/old/a.jsonl: is not a cassette" in err
     assert "in 3 of 3 files" in out
+
+
+@pytest.fixture
+def slower(tmp_path: Path) -> tuple[Path, Path]:
+    """The same answer, after 10 ms and after a second."""
+    paths = []
+    for name, time in (("fast", 0.01), ("slow", 1.0)):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_bytes(cassette_bytes((0.0, "c2s", call(1, "find")), (time, "s2c", response(1))))
+        paths.append(path)
+    return paths[0], paths[1]
+
+
+@pytest.mark.parametrize(
+    ("fail_on", "status"),
+    [("any", 0), ("slower:5x", 1), ("slower:1.5x", 1), ("slower:200x", 0), ("never,slower:5x", 1),
+     ("breaking,slower:5x", 1), ("never,slower:200x", 0), ("slower", 2), ("slower:x", 2),
+     ("slower:0x", 2), ("slower:5", 2), ("worse,slower:5x", 2)],
+)  # fmt: skip
+def test_a_slower_call_fails_where_it_was_asked_for(
+    run: Run, slower: tuple[Path, Path], fail_on: str, status: int
+) -> None:
+    """In every format, for files and for folders."""
+    old, new = map(str, slower)
+    found, out, err = run("diff", "-q", "--fail-on", fail_on, old, new)
+
+    assert status == found
+    assert (status == 1) is ("risky call-slower" in out)
+    assert (status == 2) is ("slower:5x" in err)
+
+
+def test_a_slower_call_in_each_format(run: Run, slower: tuple[Path, Path], tmp_path: Path) -> None:
+    """It is a row of the table, a failed case, an entry; of folders too."""
+    old, new = map(str, slower)
+    for form in ("markdown", "json", "junit"):
+        status, out, _ = run("diff", "--fail-on", "slower:5x", "--format", form, old, new)
+        assert (1, True) == (status, "call-slower" in out)
+    for folder, path in (("a", slower[0]), ("b", slower[1])):
+        (tmp_path / folder).mkdir()
+        path.rename(tmp_path / folder / "x.jsonl")
+
+    status, out, _ = run(
+        "diff", "-q", "--fail-on", "never,slower:5x", str(tmp_path / "a"), str(tmp_path / "b")
+    )
+    assert (1, True) == (status, "call-slower" in out)
+
+
+def test_the_order_of_a_result(run: Run, tmp_path: Path) -> None:
+    """It counts, the rule that allows it is printed, and is the same as a kind of `--like`."""
+    for name, hits in (("old", [1, 2, 3]), ("new", [3, 1, 2])):
+        answer = response(1, {"structuredContent": {"hits": hits}})
+        (tmp_path / name).write_bytes(cassette_bytes(*OPENING, c(call(1, "find")), s(answer)))
+    files = str(tmp_path / "old"), str(tmp_path / "new")
+    rule = "tools/call find $.result.structuredContent.hits"
+    status, out, _ = run("diff", "-q", *files)
+
+    assert 1 == status
+    assert "risky result-reordered" in out
+    assert f"allow with --unordered '{rule}'" in out
+    assert 0 == run("diff", "-q", "--unordered", rule, *files)[0]
+    assert 0 == run("diff", "-q", "--like", f"{rule}=unordered", *files)[0]

@@ -13,6 +13,7 @@ import pytest
 from mcpmock.cli import diff_output
 from mcpmock.cli.diff_output import diff_report, fails
 from mcpmock.cli.reports import junit_of
+from mcpmock.options.comparing import FailOn
 from mcpmock.semantic_diff.compare import Diff, Difference, Verdict
 from mcpmock.semantic_diff.severity import RULES, EventLocation
 from tests.support.hostile import HOSTILE
@@ -72,17 +73,19 @@ def comparison(*differences: Difference, more: int = 0, **changes: Any) -> Diff:
 
 
 def text(found: Diff, *, verbose: bool = False) -> list[str]:
-    return list(diff_report(found, "any", verbose=verbose).lines)
+    return list(diff_report(found, FailOn("any"), verbose=verbose).lines)
 
 
 def markdown(found: Diff, *, verbose: bool = False) -> list[str]:
-    return list(diff_report(found, "any", verbose=verbose).markdown)
+    return list(diff_report(found, FailOn("any"), verbose=verbose).markdown)
 
 
 @pytest.mark.parametrize("verdict", [None, *Verdict])
 def test_what_fails(verdict: Verdict | None) -> None:
     """What is at least as bad as was asked for."""
-    failing = {name for name in ("any", "risky", "breaking", "never") if fails(verdict, name)}
+    failing = {
+        name for name in ("any", "risky", "breaking", "never") if fails(verdict, FailOn(name))
+    }
 
     assert {
         None: set(),
@@ -180,7 +183,7 @@ def test_hostile_text_stays_text() -> None:
     names: dict[str, Any] = dict.fromkeys(("method", "call", "path", "old", "new", "ignore"), text)
     found = comparison(*(attrs.evolve(one, **names) for one in (ERROR, STEPS, NOISE)))
     rows = markdown(found)[6:]
-    told = ElementTree.fromstring(junit_of(diff_report(found, "breaking")))
+    told = ElementTree.fromstring(junit_of(diff_report(found, FailOn("breaking"))))
 
     assert 3 == len(rows)
     for row in rows:
@@ -201,7 +204,7 @@ def test_a_comment_has_a_bound(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_junit_has_a_case_for_each_kind_of_call() -> None:
     """Which fails if something is bad enough; what is not stands beside it."""
     told = ElementTree.fromstring(
-        junit_of(diff_report(comparison(ERROR, STEPS, NOISE), "breaking"))
+        junit_of(diff_report(comparison(ERROR, STEPS, NOISE), FailOn("breaking")))
     )
     cases = {case.get("name"): case for case in told.iter("testcase")}
     failure = cases["tools/call add"].find("failure")
@@ -222,6 +225,6 @@ def test_junit_has_a_case_for_each_kind_of_call() -> None:
 
 def test_an_object_names_the_files() -> None:
     """Also such as no JSON can hold."""
-    [told] = diff_report(comparison(old="a\udcff.jsonl"), "any").values
+    [told] = diff_report(comparison(old="a\udcff.jsonl"), FailOn("any")).values
 
     assert ("same", "a\\xff.jsonl", []) == (told["verdict"], told["a"], told["differences"])

@@ -12,6 +12,7 @@ import pytest
 
 from mcpmock.semantic_diff.schema_changes import INPUT, OUTPUT, Use, schema_changes
 from mcpmock.semantic_diff.severity import RULES
+from tests.support.json_schemas import EASY, PAIRS, SEED, JudgedPair
 
 S, N, I, NULL = ({"type": kind} for kind in ("string", "number", "integer", "null"))  # noqa: E741
 SAME = ("none", "none")
@@ -224,3 +225,83 @@ def test_another_version_of_a_generator_changes_nothing(model: str) -> None:
     old, new = (GENERATED[name][model]["before"] for name in ("pydantic-2.8", "pydantic-2.11"))
 
     assert SAME == verdicts(old, new)
+
+
+HARD = json.loads((Path(__file__).parent / "hard_instances.json").read_text())
+"""By pair, an instance that a short search does not find; `tools/schema_pairs.py` wrote nearly all."""
+FALSE_ALARMS = {
+    62: "a changed `if` with both `then` and `else` may go either way",
+    259: "no multiple lies between the two bounds",
+    300: "the branches of a `oneOf` overlap, and one changed",
+    453: "a changed `if` with both `then` and `else` may go either way",
+    472: "a changed `if` with both `then` and `else` may go either way",
+}
+
+
+def test_random_schemas() -> None:
+    """Of random pairs none that is called the same is refuted by validation, and few that are called
+    worse are not borne out.
+    """
+    false_same, unfounded = {}, set()
+    for number in range(PAIRS):
+        pair = JudgedPair.random(number)
+        if pair.by_choice:
+            continue
+        found = pair.broken_by(EASY)
+        if not pair.breaks and found is not None:
+            false_same[number] = found
+        elif pair.breaks and found is None and not pair.is_broken_by(HARD.get(str(number))):
+            unfounded.add(number)
+
+    assert {} == false_same, f"seed {SEED}"
+    assert FALSE_ALARMS.keys() == unfounded, f"seed {SEED}"
+    assert len(unfounded) <= PAIRS // 50
+
+
+@pytest.mark.parametrize(
+    "inner",
+    [
+        lambda leaf: {"type": "array", "items": leaf},
+        lambda leaf: {"anyOf": [leaf, NULL]},
+        lambda leaf: {"not": leaf},
+        lambda leaf: {"allOf": [leaf, {}]},
+    ],
+)
+def test_deep_schemas_end(inner: Any) -> None:
+    """What is too deep is said to be not compared, or compared, and never silence."""
+    old, new = S, N
+    for _ in range(150):
+        old, new = inner(old), inner(new)
+
+    assert "none" not in verdicts(of(v=old), of(v=new))
+
+
+def test_large_schemas_end() -> None:
+    """Many branches that refer to each other."""
+
+    def graph(leaf: Any) -> dict[str, Any]:
+        defs = {
+            f"d{i}": {
+                "anyOf": [
+                    {"$ref": f"#/$defs/d{i + 1}"},
+                    {"type": "array", "items": {"$ref": f"#/$defs/d{i * 7 % 20}"}},
+                    of(x={"$ref": f"#/$defs/d{i * 3 % 20}"}, y=leaf),
+                ]
+            }
+            for i in range(20)
+        }
+        return {**of(v={"$ref": "#/$defs/d0"}), "$defs": {**defs, "d20": leaf}}
+
+    found = [one.rule for one in schema_changes(graph(S), graph(N), (), INPUT)]
+
+    assert "schema-not-compared" in found
+
+
+def test_patterns_that_take_exponential_time() -> None:
+    """They are not searched."""
+    old, new = (
+        {"properties": {"a" * 40 + "!": schema}, "patternProperties": {"(a+)+$": S}}
+        for schema in (S, N)
+    )
+
+    assert CHANGED == verdicts(old, new)

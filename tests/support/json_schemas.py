@@ -373,6 +373,9 @@ class InstanceMaker:
         for name in {**named, **dict.fromkeys(required)}:
             if dice.random() < (1 - self.stray / 2 if name in required else self.full):
                 found[name] = self.near(named.get(name, {}), depth - 1)
+        for name, others in self.dependents(schema).items():
+            for other in others if name in found else ():
+                found.setdefault(other, self.near(named.get(other, {}), depth - 1))
         if dice.random() < self.full / 3 or not named:
             name = dice.choice(NAMES)
             other = schema.get("additionalProperties", {})
@@ -381,6 +384,13 @@ class InstanceMaker:
                 other = next(iter(patterns.values()))
             found.setdefault(name, self.near(other, depth - 1))
         return found
+
+    def dependents(self, schema: dict[str, Any]) -> dict[str, list[str]]:
+        more = schema.get("dependentSchemas", {}).items()
+        return {
+            **schema.get("dependentRequired", {}),
+            **{name: one.get("required", []) for name, one in more if isinstance(one, dict)},
+        }
 
     def neighbour(self, value: Any) -> Any:
         """Return a value that differs in one place: a bound and beside it, a member less or more,
