@@ -44,7 +44,7 @@ from mcpmock.protocol.messages import (
     read_envelopes,
 )
 from mcpmock.protocol.raw_json import locate_known, splice
-from mcpmock.redaction.placeholders import PLACEHOLDER, holds_placeholder
+from mcpmock.redaction.placeholders import NUMBER_MARK, PLACEHOLDER, holds_placeholder
 
 from .request_key import BY_METHOD_ALONE, Key, match_subject
 
@@ -216,6 +216,8 @@ class _Reading:
             self._read(start, events, block)
             if PLACEHOLDER in block or any(event.redacted for event in events):
                 self.redacted = True
+                if NUMBER_MARK in block:  # what nobody said is 0, where a text stays as it is
+                    raise _NotOrdinary
                 self._look_for_holes(known)
         for table in (self.ranks, self.answers, self.stops):
             del table[len(self.places) :]

@@ -29,7 +29,8 @@ NUMBER_HOLE = re.compile(rb'(\\*+)"(' + PLACEHOLDER + rb'[a-z-]+-number:\d+)\1"'
 """The placeholder of a number, at any depth of JSON in strings."""
 HASH_DIGITS = 12
 """How long the number of a placeholder is that is a hash."""
-_NUMBER_MARK = b"-number:"
+NUMBER_MARK = b"-number:"
+"""What is in the placeholder of each number, and seldom elsewhere."""
 _PERCENT_HOLE = re.compile(
     rb"%22mcpmock%3Asecret%3A[a-z-]+-number%3A\d+%22|mcpmock%3Asecret%3A[a-z-]+%3A\d+"
 )
@@ -125,7 +126,7 @@ def fill(raw: bytes, bindings: Mapping[str, str], *, quoted: bool = True) -> byt
     def value(placeholder: re.Match[bytes]) -> bytes:
         live = bindings.get(placeholder[0].decode())
         if live is None:
-            return b"0" if _NUMBER_MARK in placeholder[0] else placeholder[0]
+            return b"0" if NUMBER_MARK in placeholder[0] else placeholder[0]
         return _escape(live, raw, placeholder.start()) if quoted else _as_bytes(live)
 
     def number(placeholder: re.Match[bytes]) -> bytes:
@@ -144,7 +145,7 @@ def fill(raw: bytes, bindings: Mapping[str, str], *, quoted: bool = True) -> byt
                 new = fill(run.text, bindings, quoted=run.text.lstrip().startswith((b"{", b"[")))
                 raw = raw[: run.span.start] + run.encode(new) + raw[run.span.end :]
         raw = _PERCENT_HOLE.sub(percent_value, raw)
-    if _NUMBER_MARK in raw:
+    if NUMBER_MARK in raw:
         raw = NUMBER_HOLE.sub(number, raw)
     return HOLE.sub(value, raw)
 
