@@ -36,7 +36,7 @@ from . import (
 )
 
 _TOOLS = "aaabc"
-_HOLE = "mcpmock:secret:token-number:1"
+_HOLE = "mcpmock:secret:token:1"
 _GAPS = (0, 0, 0, 0.001, 0.0021, 0.019, 0.021, 0.2)
 
 
