@@ -268,7 +268,9 @@ class ScriptedModel(ThreadingHTTPServer):
             return Turn(number)
         call = self.script[number]
         # Agents put the server before it, and may have a tool of their own with the short name.
-        found = max((name for name in names if name.endswith(call.tool)), key=len, default="")
+        # Codex spells a hyphen as an underscore.
+        ends = (call.tool, call.tool.replace("-", "_"))
+        found = max((name for name in names if name.endswith(ends)), key=len, default="")
         return Turn(number, found, call.arguments)
 
 

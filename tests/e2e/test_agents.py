@@ -7,10 +7,12 @@ One of each kind is run; MCPMOCK_E2E_ALL=1 runs all, which tools/e2e_parts.sh ag
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -26,7 +28,7 @@ from .http_processes import real_server
 from .model_endpoint import DONE, ToolCall, scripted_model
 from .parts import HTTP, not_installed, prepare, server
 
-pytestmark = pytest.mark.parts
+pytestmark = [pytest.mark.parts, pytest.mark.timeout(600)]  # five starts of half a minute
 
 PROGRAM = str(Path(sys.executable).with_name("mcpmock"))
 EVERY = bool(os.environ.get("MCPMOCK_E2E_ALL"))
@@ -63,6 +65,14 @@ class Walk:
             ToolCall("read_text_file", {"path": f"{folder}/poem.txt", "head": 1}),
             ToolCall("create_directory", {"path": f"{folder}/deep"}),
         ]
+
+    @property
+    def entry(self) -> object:
+        """The server in the configuration: opencode and Qwen write other things into the file."""
+        text = self.config.read_text("utf-8")
+        value = tomllib.loads(text) if self.config.suffix == ".toml" else json.loads(text)
+        keys = ("mcpServers", "mcp_servers", "mcp")
+        return next(value[key]["files"] for key in keys if key in value)
 
     def mcpmock(self, *words: object, status: int = 0) -> str:
         """Run mcpmock as the user of this home."""
@@ -132,7 +142,7 @@ def test_an_agent_is_answered_from_its_own_recording(walk: Walk) -> None:
     what only reads is answered once more. Two recordings are the same, but for a list that an agent
     asks for by chance.
     """
-    before = walk.config.read_bytes()
+    before = walk.entry
     walk.wrap("-o", walk.home / "recorded")
     first, second = walk.record(), walk.record()
     walk.wrap("--replay", first)
@@ -142,7 +152,7 @@ def test_an_agent_is_answered_from_its_own_recording(walk: Walk) -> None:
     walk.mcpmock("diff", "--fail-on", "risky", first, second)
     walk.mcpmock("verify", first, "--", *server("filesystem", walk.workdir))
     walk.mcpmock("unwrap", "files", "--config", walk.config, "--yes")
-    assert walk.config.read_bytes() == before
+    assert walk.entry == before
 
 
 @pytest.mark.parametrize(("recorder", "other"), [*pairwise(NAMES)])
@@ -162,7 +172,10 @@ def test_an_agent_is_answered_from_the_recording_of_another(
     log.unlink()
     second.run(second.script)
 
-    assert missed(log) == []
+    # Qwen asks for prompts and resources of a server that declares neither, and is refused.
+    own = ("prompts/list", "resources/list") if other == "qwen" else ()
+    heads = [line for line in missed(log) if line.startswith("nothing recorded")]
+    assert [line for line in heads if not line.endswith(own or "\n")] == []
 
 
 @pytest.mark.parametrize("name", WITH_URL)
@@ -172,7 +185,7 @@ def test_a_server_at_a_url(name: str, tmp_path: Path) -> None:
     calls += [ToolCall("get-sum", {"a": 1, "b": n}) for n in range(2)]
     with real_server("everything", HTTP, tmp_path) as served:
         walk = walk_of(name, tmp_path, {"url": served.url})
-        before = walk.config.read_bytes()
+        before = walk.entry
         walk.wrap("-o", walk.home / "recorded")
         walk.run(calls)
     (file,) = walk.recordings
@@ -183,4 +196,4 @@ def test_a_server_at_a_url(name: str, tmp_path: Path) -> None:
     events = [event for take in load(file).takes for event in take.events]
     assert sum(b'"tools/call"' in (event.payload or b"") for event in events) == 7
     walk.mcpmock("unwrap", "files", "--config", walk.config, "--yes")
-    assert walk.config.read_bytes() == before
+    assert walk.entry == before
