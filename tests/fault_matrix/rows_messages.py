@@ -50,6 +50,13 @@ REFUSED = error(1, -32603, "Internal error")
 FAILED = response(1, {"content": [{"type": "text", "text": "the tool failed"}], "isError": True})
 MISSES: dict[str, Any] = {"client": {PROGRESS: [], ANSWER: [MISSED]}, "late": {MISSED: -0.5}}
 """What comes of a call that the recording does not have."""
+EVENT, MISSED_EVENT = b"data: " + ANSWER, b"event: message\ndata: " + MISSED
+"""Over HTTP+SSE the answer comes as an event; what a replay says itself names the event's type."""
+MISSES_SSE: dict[str, Any] = {
+    "client": {PROGRESS: [], EVENT: [MISSED_EVENT]},
+    "late": {MISSED_EVENT: -0.5},
+    "free": ["odd"],
+}
 OTHER_CALL = ODD.replace(b'"arguments":{}', b'"arguments":{"x":1}')
 
 ROWS = [
@@ -69,7 +76,10 @@ ROWS = [
         on={
             "replay": {"client": {ANSWER: [MISSED, ANSWER]}, "late": {MISSED: -0.5}},
             "streamable-http": {"client": {}, "late": {}},
-            "sse replay": {"client": {}, "late": {}},
+            "sse replay": {
+                "client": {EVENT: [MISSED_EVENT, EVENT]},
+                "late": {MISSED_EVENT: -0.5},
+            },
         },
     ),
     Row(
@@ -90,7 +100,7 @@ ROWS = [
     Row(
         fault=Replace(match=CALL, toward="server", text=OTHER_CALL.decode()),
         server={ODD: [OTHER_CALL]},
-        on={"replay": MISSES, "sse replay": {"client": UNANSWERED, "free": ["odd"]}},
+        on={"replay": MISSES, "sse replay": MISSES_SSE},
     ),
     Row(fault=Inject(match=SECOND, text=LOG.decode()), client={ANSWER: [LOG, ANSWER]}),
     Row(
@@ -150,7 +160,7 @@ ROWS = [
     Row(
         fault=Huge(match=CALL, size=9, toward="server"),
         server={ODD: [ODD[:-2] + b',"mcpmock":"xxxxxxxxx"}}']},
-        on={"replay": MISSES, "sse replay": {"client": UNANSWERED, "free": ["odd"]}},
+        on={"replay": MISSES, "sse replay": MISSES_SSE},
     ),
     Row(fault=Deep(match=SECOND, depth=3), client={ANSWER: [ANSWER[:-2] + b',"mcpmock":[[[]]]}}']}),
     Row(fault=Truncate(match=SECOND, bytes=10), client={ANSWER: [ANSWER[:10]]}),

@@ -55,7 +55,7 @@ def test_what_there_is_not(fault: Fault, transport: str) -> None:
     """Nothing is changed, and the summary says why."""
     run = with_faults(transport, "live", attrs.evolve(fault, match=Match()))
 
-    assert [f"fault {fault.kind}: never fired: the kind does not exist over {transport}"] == (
-        run.summary
-    )
+    there = " and ".join(fault.transports)
+    reason = f"the kind does not exist over {transport}; it exists over {there}"
+    assert [f"fault {fault.kind}: never fired: {reason}"] == run.summary
     assert base(transport, "live") == attrs.evolve(run, summary=[])
