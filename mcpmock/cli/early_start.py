@@ -3,14 +3,17 @@ click, trio and the sessions take 150 ms, and a Node server needs not much longe
 
 `main` calls `start_server` first. It knows the plain forms of `record`, `proxy`, `drive` and
 `verify`, with the options below and a COMMAND behind `--`; in all others the server is started when
-it is needed. A bad file or a wrong option starts no server, as far as a look tells. What a look
-cannot tell, click and the command find out, and `end_server` ends the server.
+it is needed. A bad file or a wrong option starts no server: a cassette that is to be played is read
+to its end first, and where options may come from elsewhere (the environment, a project file),
+nothing is started here. What is left, click and the command find out, and `end_server` ends the
+server.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mcpmock.cassette import HEADER_START
@@ -27,7 +30,9 @@ _FLAGS = {
 }
 """The options without a value that no other contradicts."""
 _OUTPUT = {"record": {"-o", "--output"}, "drive": {"-o", "--output"}, "proxy": {"--record"}}
-_LOOKED_AT = 64 * 1024
+_MAX_HEADER_BYTES = 64 * 1024
+_MAX_PLAYED_BYTES = 4 * 1024 * 1024
+"""A longer cassette takes longer to be read, here and by the command, than an early start saves."""
 _started: list[ChildProcess] = []
 
 
@@ -79,15 +84,37 @@ def server_of(arguments: Sequence[str]) -> Sequence[str]:
     if len(files) != plays or len(outputs) > 1 or (name == "record" and not outputs):
         return ()
     sure = all(map(is_sure_to_open, outputs)) and all(map(has_client, files))
-    return command if sure else ()
+    return command if sure and not any(map(has_project_file, [*files, *outputs])) else ()
 
 
 def has_client(file: str) -> bool:
-    """Return whether this is a cassette and its client says something soon: what has none starts no
-    server.
+    """Return whether this is a cassette, good to its last line, whose client says something: what
+    has none starts no server.
     """
-    start = _start_of(file)
-    return start.startswith(HEADER_START) and b'"d":"c2s"' in start
+    if not os.path.isfile(file) or os.path.getsize(file) > _MAX_PLAYED_BYTES:
+        return False
+
+    from mcpmock.cassette.file import load
+    from mcpmock.errors import CassetteError
+
+    try:
+        takes = load(Path(file)).takes
+    except CassetteError:
+        return False  # said when it is read again
+    return any(event.d == "c2s" for take in takes for event in take.events)
+
+
+def has_project_file(place: str) -> bool:
+    """Return whether there is a project file for a cassette or a folder: it may set options."""
+    from mcpmock.options.project_file import ProjectFileError, find_project_file
+
+    try:
+        return (
+            find_project_file(Path(place if os.path.isdir(place) else Path(place).parent))
+            is not None
+        )
+    except ProjectFileError:
+        return True
 
 
 def is_sure_to_open(output: str) -> bool:
@@ -96,8 +123,14 @@ def is_sure_to_open(output: str) -> bool:
         return os.access(output, os.W_OK | os.X_OK)
     if os.path.lexists(output):
         writable = os.access(output, os.W_OK) and not os.path.islink(output)
-        return writable and _start_of(output).startswith(HEADER_START)
+        return writable and _is_readable(_start_of(output))
     return bool(output) and os.access(os.path.dirname(output) or ".", os.W_OK | os.X_OK)
+
+
+def _is_readable(start: bytes) -> bool:
+    from mcpmock.cassette.parser import unreadable
+
+    return start.startswith(HEADER_START) and unreadable(start.partition(b"\n")[0]) is None
 
 
 def _start_of(file: str) -> bytes:
@@ -105,4 +138,4 @@ def _start_of(file: str) -> bytes:
     if not (os.path.isfile(file) and os.access(file, os.R_OK)):
         return b""
     with open(file, "rb") as opened:
-        return opened.read(_LOOKED_AT)
+        return opened.read(_MAX_HEADER_BYTES)

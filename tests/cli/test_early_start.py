@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 
 from mcpmock.cli import early_start
 from mcpmock.cli.early_start import has_client, is_sure_to_open
-from tests.support import HEADER, INITIALIZE, cassette_bytes
+from tests.support import HEADER, INITIALIZE, INITIALIZED, cassette_bytes
 
 SEEN = """
 import sys
@@ -106,22 +107,74 @@ def test_options_from_the_environment_start_no_server(monkeypatch: pytest.Monkey
 
 def test_what_a_look_tells(tmp_path: Path) -> None:
     """A new file in a folder, and a cassette, can be recorded to; all else has to be tried."""
-    cassette, plain, link = (tmp_path / name for name in ("a.jsonl", "b.jsonl", "c.jsonl"))
+    names = ("a.jsonl", "b.jsonl", "c.jsonl", "d.jsonl")
+    cassette, plain, link, newer = (tmp_path / name for name in names)
     cassette.write_bytes(HEADER)
     plain.write_bytes(b"{}")
+    newer.write_bytes(b'{"mcpmock":9}\n')
     link.symlink_to(cassette)
     new = str(tmp_path / "new.jsonl")
 
     assert all(map(is_sure_to_open, [str(cassette), new, f"{tmp_path}/"]))
-    assert not any(map(is_sure_to_open, [str(plain), str(link), f"{tmp_path}/no/a.jsonl", ""]))
+    assert not any(
+        map(is_sure_to_open, [str(plain), str(link), str(newer), f"{tmp_path}/no/a.jsonl", ""])
+    )
     assert not is_sure_to_open(str(tmp_path))
 
 
-def test_whether_there_is_a_client(tmp_path: Path) -> None:
-    """It is a cassette, and the client speaks near its start. Nothing is read from a pipe."""
-    played, silent, pipe = (tmp_path / name for name in ("a.jsonl", "b.jsonl", "pipe"))
-    played.write_bytes(cassette_bytes(("c2s", INITIALIZE)))
-    silent.write_bytes(HEADER)
+PLAYED = cassette_bytes(("c2s", INITIALIZE), ("s2c", INITIALIZED))
+EVENTS = PLAYED.partition(b"\n")[2]
+FAR = cassette_bytes(*[("c2s", INITIALIZE)] * 1000)
+BAD = b"what is no event\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "is_played"),
+    [
+        (PLAYED, True),
+        (PLAYED * 2, True),
+        (PLAYED[:-9], True),  # torn, which any prefix may be
+        (gzip.compress(PLAYED), True),
+        (HEADER, False),
+        (b"", False),
+        (cassette_bytes(("s2c", INITIALIZED)), False),
+        (PLAYED + BAD + EVENTS, False),
+        (FAR + BAD + EVENTS, False),  # beyond what one look shows
+        (FAR + b"<<<<<<< ours\n" + EVENTS, False),
+        (FAR + b"\0" * 99 + b"\n" + EVENTS, False),
+        (FAR + b'{"mcpmock":9}\n' + EVENTS, False),
+        (gzip.compress(FAR)[:-9], False),
+    ],
+)
+def test_whether_there_is_a_client(tmp_path: Path, data: bytes, *, is_played: bool) -> None:
+    """It is a cassette that is good to its end, and the client says something."""
+    path = tmp_path / ("a.jsonl.gz" if data.startswith(b"\x1f") else "a.jsonl")
+    path.write_bytes(data)
+
+    assert is_played is has_client(str(path))
+
+
+def test_no_client_in_what_cannot_be_read_to_its_end(tmp_path: Path) -> None:
+    """Nothing is read from a pipe, and a sibling counts as the file does."""
+    played, sibling, pipe = (tmp_path / name for name in ("a.jsonl", "a.2.jsonl", "pipe"))
+    played.write_bytes(PLAYED)
     os.mkfifo(pipe)
 
-    assert [True, False, False] == [has_client(str(path)) for path in (played, silent, pipe)]
+    assert [True, False] == [has_client(str(path)) for path in (played, pipe)]
+    sibling.write_bytes(b'{"mcpmock":1,"sibling_of":"a.jsonl"}\n' + BAD + EVENTS)
+    assert not has_client(str(played))
+
+
+@pytest.mark.parametrize("text", ["", "[record]\noverwrite = true\n", "[recrod]\n", "= no TOML"])
+@pytest.mark.parametrize("arguments", ["record -o b.jsonl", "drive a.jsonl", "proxy --record ./"])
+def test_a_project_file_starts_no_server(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: str, text: str
+) -> None:
+    """It may set options, and may have mistakes."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.jsonl").write_bytes(PLAYED)
+    command = [*arguments.split(), "--", "cat"]
+
+    assert ["cat"] == early_start.server_of(command)
+    (tmp_path / "mcpmock.toml").write_text(text)
+    assert not early_start.server_of(command)
