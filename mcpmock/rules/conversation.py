@@ -119,6 +119,11 @@ class ConversationChecker:
         path = "" if exchange.head is None else exchange.head.path
         return exchange.method != "POST" and path in self.state.server.paths
 
+    def _note_path(self, exchange: CheckedExchange) -> None:
+        """Note that what is at this path belongs to MCP."""
+        if exchange.head is not None and len(self.state.server.paths) < MAX_REMEMBERED:
+            self.state.server.paths.add(exchange.head.path)
+
     def _check_head(self, frame: m.Frame, exchange: CheckedExchange) -> Iterator[Violation]:
         """Check a head; the head of a POST waits for its body, which names the revision."""
         if isinstance(frame.fact, m.HttpResponse) and frame.fact.repeats_request:
@@ -148,14 +153,15 @@ class ConversationChecker:
         posted = m.parse_items(frame.raw)
         exchange.posted = posted
         if self._is_mcp(exchange) and exchange.head is not None:
-            if len(self.state.server.paths) < MAX_REMEMBERED:
-                self.state.server.paths.add(exchange.head.path)
+            self._note_path(exchange)
             exchange.revision = revision_of(self.state, m.C2S, posted[0], exchange)
             exchange.open = [request.id for request in exchange.requests]
             yield from self._check_request_head(exchange)
             yield from self._check_messages(frame, exchange)
             if exchange.response is not None:
                 yield from self._check_response_head(exchange)
+        elif exchange.head is not None and exchange.head.path in self.state.server.paths:
+            yield from self._check_messages(frame, exchange)  # broken, where messages are posted
         exchange.posted = [slim_request(item) for item in posted]
 
     def _check_response_message(
@@ -171,6 +177,8 @@ class ConversationChecker:
         if frame.raw.strip() == _END_OF_STREAM and exchange.streams:
             return
         event = None if exchange.event is None else exchange.event.event
+        if event == "endpoint" and not self._streamable:
+            self._note_path(exchange)
         if event not in (None, "", "message") or exchange.repeated or not frame.raw.strip():
             return
         message = (

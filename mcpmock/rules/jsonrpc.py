@@ -14,11 +14,12 @@ from .specification import Breach
 _REQUESTS = {row.name for row in ROWS if row.kind is MessageKind.REQUEST}
 
 
-def check_message(checked: CheckedMessage) -> Iterator[Breach]:
+def check_message(checked: CheckedMessage, transport: str) -> Iterator[Breach]:
     """Yield the breaches in the shape of a message."""
     message = checked.message
     if isinstance(message, m.Opaque):
-        if checked.exchange is None:
+        # Of what a stream may carry at all only the pages of stdio speak.
+        if transport == "stdio":
             quoted = f": {short(checked.raw)}" if checked.raw.strip() else ": a blank line"
             yield Breach("not-a-message", f"not JSON-RPC{quoted}")
         elif checked.raw.strip():

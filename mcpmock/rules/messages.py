@@ -161,7 +161,7 @@ class MessageChecker:
 
     def _breaches(self, checked: CheckedMessage, ids: IdSpace) -> Iterator[Breach]:
         state = self.state
-        yield from jsonrpc.check_message(checked)
+        yield from jsonrpc.check_message(checked, state.transport)
         # What the conditions leave out would find nothing: each of these costs a microsecond, and
         # most messages are of a session whose handshake is over.
         if state.phase is not Phase.READY or checked.method == lifecycle.INITIALIZE:

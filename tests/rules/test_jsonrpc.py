@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mcpmock.protocol.methods import LAST_LEGACY
 from mcpmock.rules.jsonrpc import is_string_or_integer
 from tests.rules.violations import (
     HTTP,
@@ -16,7 +17,9 @@ from tests.rules.violations import (
     names,
     opening,
     opening_http,
+    opening_sse,
     posted,
+    violations,
     welcome,
 )
 from tests.support import (
@@ -27,9 +30,11 @@ from tests.support import (
     c2s,
     error,
     notification,
+    post,
     request,
     response,
     s2c,
+    says,
 )
 
 PING = request(1, "ping")
@@ -85,6 +90,38 @@ PLANTED = [
         [c2s(batch(initialize("2025-03-26"))), s2c(welcome("2025-03-26")), c2s(INITIALIZED)],
     ),
 ]
+
+
+NO_MESSAGES = (b"listening on port 80", b'{"half":', b"7", b"null", b"[]", b'{"a":1}', b"\xff\xfe")
+
+
+@pytest.mark.parametrize("revision", ["2024-11-05", "2025-03-26", "2025-06-18", LAST_LEGACY])
+@pytest.mark.parametrize("raw", NO_MESSAGES)
+def test_only_stdio_is_cited_for_stdio(raw: bytes, revision: str) -> None:
+    """What is no message is judged by the sentence that holds where it was sent."""
+    version = revision if revision >= "2025-06-18" else None
+    asks = [*opening_http(revision), posted(3, PING, version)]
+    stream = [*opening_sse(), post(4, PING, to="/messages?id=1"), accepts(4)]
+    stdio = violations(*opening(revision), s2c(raw))
+    others = [
+        *violations(*opening(revision), s2c(raw), transport="memory"),
+        *violations(*asks, answers(3, raw), transport=HTTP),
+        *violations(*opening_http(revision), posted(3, raw, version), transport=HTTP),
+        *violations(*stream, says(1, raw), transport="sse"),
+        *violations(*opening_sse(), post(4, raw, to="/messages?id=1"), transport="sse"),
+    ]
+
+    assert ["not-a-message"] == [one.rule.name for one in stdio]
+    assert ["json-rpc"] * 5 == [one.rule.name for one in others]
+    assert not any("stdout" in one.rule.sentence for one in others)
+
+
+def test_what_else_a_server_serves_is_not_judged() -> None:
+    """A POST to another path may have any body, and an empty one is none."""
+    other = post(3, b"a=1", to="/token")
+
+    assert [] == names(*opening_http(), other, transport=HTTP)
+    assert [] == names(*opening_http(), posted(3, b" "), transport=HTTP)
 
 
 def test_batches_were_once_allowed() -> None:
