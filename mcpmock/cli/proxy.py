@@ -133,11 +133,12 @@ def _recording(file: Path, mode: str | None, redaction: RedactionOptions) -> Rec
 
 
 def _pass_on(setup: Setup, options: ServerOptions, console: ConsoleOptions) -> int:
-    given = "--header" if options.header else "--header-env" if options.header_env else ""
+    given = [name for name in options.given_about_url if name.startswith("--header")]
     if given and _speak_the_same(setup):
+        has = "has" if len(given) == 1 else "have"
         raise click.UsageError(
-            f"{given} has no effect: client and server use the same transport, so requests pass "
-            "unchanged"
+            f"{' and '.join(given)} {has} no effect: client and server use the same transport, so "
+            "requests pass unchanged"
         )
     return run_to_end(setup, console)
 

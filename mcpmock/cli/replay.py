@@ -222,8 +222,8 @@ def _passthrough_server(replaying: ReplayCommandOptions, server: ServerOptions) 
                 "FILE --mode new_episodes`"
             )
         return server_of(server)
-    if server != ServerOptions():
-        raise click.UsageError("a server (COMMAND or --url) needs --on-miss live")
+    if given := server.given:
+        raise click.UsageError(f"a server ({' and '.join(given)}) needs --on-miss live")
     return None
 
 

@@ -246,8 +246,11 @@ def check_server(options: ServerOptions) -> ServerOptions:
         options = attrs.evolve(options, url=url)
     if (options.url is None) is not bool(options.command):
         raise click.UsageError("name the server: either --url URL or -- COMMAND")
-    if options.url is None and options.about_url:
-        raise click.UsageError("--url-transport, --header, --header-env and --oauth need --url")
+    if options.url is None and (given := options.given_about_url):
+        need = "needs" if len(given) == 1 else "need"
+        raise click.UsageError(
+            f"{' and '.join(given)} {need} --url; a COMMAND has no headers or login"
+        )
     return options
 
 
@@ -295,11 +298,11 @@ def _credentials_of(url: str) -> OAuthCredentials:
     return OAuthCredentials(url, TokenStore.of_user(), person=sys.stderr.isatty())
 
 
-def _field_of(header: str, hint: str = "--header") -> tuple[str, str]:
+def _field_of(header: str, hint: str = "--header", form: str = "NAME: VALUE") -> tuple[str, str]:
     """Parse `NAME: VALUE`. Errors never repeat the value: it is often a secret."""
     found = _FIELD.fullmatch(header)
     if found is None:
-        raise click.BadParameter("expected 'NAME: VALUE'", param_hint=hint)
+        raise click.BadParameter(f"expected '{form}'", param_hint=hint)
     name, value = found.groups()
     if name.lower() in _FRAMING:
         raise click.BadParameter(f"{name} is set by mcpmock and cannot be changed", param_hint=hint)
@@ -308,9 +311,13 @@ def _field_of(header: str, hint: str = "--header") -> tuple[str, str]:
 
 def _field_from(header: str) -> tuple[str, str]:
     """Return the header that `NAME: [WORD ]VARIABLE` describes."""
-    name, value = _field_of(header, "--header-env")
+    hint = "--header-env"
+    name, value = _field_of(header, hint, "NAME: VARIABLE")
     *before, variable = value.split(" ")
-    return _field_of(f"{name}: {' '.join([*before, _variable(variable, '--header-env')])}")
+    words = " ".join([*before, _variable(variable, hint)])
+    if _FIELD.fullmatch(f"{name}: {words}") is None:
+        raise click.BadParameter(f"a header cannot hold the value of {variable}", param_hint=hint)
+    return name, words.strip(" \t")
 
 
 def _variable(name: str, hint: str) -> str:

@@ -6,7 +6,7 @@ from typing import Literal
 
 import attrs
 
-from .option import Seconds, option
+from .option import Seconds, given_flags, option
 
 HttpTransport = Literal["streamable-http", "sse"]
 
@@ -46,8 +46,7 @@ class ListenOptions:
     @property
     def given(self) -> str:
         """The names of those that are set, for an error message."""
-        names = [name for name, value in attrs.asdict(self).items() if value]
-        return " and ".join("--" + name.replace("_", "-") for name in names)
+        return " and ".join(given_flags(self))
 
 
 OAUTH_HELP = "Authorize every request to --url with the login of `mcpmock login URL`."
@@ -84,9 +83,14 @@ class ServerOptions:
     command: tuple[str, ...] = ()
 
     @property
-    def about_url(self) -> bool:
-        """Whether there is an option that only makes sense with a URL."""
-        return bool(self.url_transport or self.header or self.header_env or self.oauth)
+    def given(self) -> list[str]:
+        """What of this was given, as it is typed."""
+        return [*given_flags(self), "COMMAND"] if self.command else given_flags(self)
+
+    @property
+    def given_about_url(self) -> list[str]:
+        """What was given that only makes sense with a URL."""
+        return [name for name in self.given if name not in ("--url", "--url-env", "COMMAND")]
 
 
 @attrs.frozen(kw_only=True)

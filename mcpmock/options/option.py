@@ -79,6 +79,11 @@ def options_of(table: type) -> Iterator[Option]:
             yield attrs.evolve(row, name=field.name, type=type_, default=field.default)
 
 
+def given_flags(options: Any) -> list[str]:
+    """Return the options of a table's value that are set, as they are typed, for a message."""
+    return [f"--{one.word}" for one in options_of(type(options)) if getattr(options, one.name)]
+
+
 def read_options(table: type[_Table], given: Mapping[str, Any]) -> _Table:
     """Make the value of a table from keywords. Raises TypeError for an unknown option, and
     McpMockError for a value that it does not take.
