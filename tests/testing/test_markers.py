@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+# A run of pytest inside forgets what it has imported; then the errors of cattrs are of two kinds.
+from mcpmock.options import converter as _converter  # noqa: F401
 from mcpmock.testing.settings import Settings, settings_of
 from tests.support.weather import write_weather
 
