@@ -85,5 +85,5 @@ def test_ctrl_c_while_it_starts(tmp_path: Path, command: str) -> None:
     )
     found = json.loads((tmp_path / "found.json").read_text())
 
-    assert len(found) > 3
+    assert len(found) >= 3
     assert [] == [one for one in found if one[1:] != [130, ""]]
