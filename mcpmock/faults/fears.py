@@ -129,8 +129,7 @@ FEARS = (
     _fear(
         "too much: a huge answer, deep nesting, a flood of logs",
         "huge deep stderr_flood backpressure list_changed_storm sse_comment_storm",
-        "large big size payload memory nested spam overflow limit consumer "
-        "reader",
+        "large big size payload memory nested spam overflow limit consumer reader",
     ),
     _fear(
         "twice: a duplicate message, a second answer",
