@@ -158,8 +158,7 @@ def _hang(run: ClientRun, place: str, variant: Variant) -> Broken:
     timeout that is longer.
     """
     waits = [one for one in requests_of(run.cassette.takes[0].events) if not one.answered]
-    unread = variant.breaks_handshake or variant.spoiled
-    if unread or any(not one.cancelled for one in waits):
+    if variant.spoils or any(not one.cancelled for one in waits):
         text = "the client waits for an answer that never comes, longer than --timeout"
         return Broken("waits-for-ever", place, text, "odd", _TIMEOUTS)
     return Broken("hang", place, "the client hangs")

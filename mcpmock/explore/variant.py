@@ -91,6 +91,11 @@ class Variant:
         return any(one.answers and not one.benign for one in self.changes)
 
     @property
+    def spoils(self) -> bool:
+        """Whether a message may come so that no correct peer reads it."""
+        return any(one.spoils for one in self.changes)
+
+    @property
     def spoiled(self) -> frozenset[bytes]:
         """The ids of the requests that may not be read, or whose answers may not."""
         return frozenset(encode(one.request) for one in self.changes if one.spoils)

@@ -121,7 +121,7 @@ QUIET = {"status": 0}
         (None, ENDING, PLAIN, {"status": 1}),
         (None, NO_HANDSHAKE, PLAIN, {"status": 1}),
         ("crash", NO_HANDSHAKE, PLAIN, {"status": -11}),
-        ("waits-for-ever", NO_HANDSHAKE, PLAIN, {"status": None, "hung": True}),
+        ("hang", NO_HANDSHAKE, PLAIN, {"status": None, "hung": True}),
         ("waits-for-ever", SPOILED, PLAIN, {"status": None, "hung": True}),
         (None, NO_HANDSHAKE, (*PLAIN, *PLAIN[:2]), QUIET),
         ("crash", HARSH, PLAIN, {"status": -11}),

@@ -13,6 +13,7 @@ from mcpmock.faults.plan import Plan
 from mcpmock.faults.races.grid import Cell, Reaction
 from mcpmock.faults.receipts import FaultRun, Receipt
 from mcpmock.pipeline.stage import PASS, Action, Stage
+from mcpmock.printable import many
 from mcpmock.protocol.messages import C2S, S2C, Direction, Frame
 from tests.support import Script, answers, post, request, response, shown
 
@@ -58,8 +59,8 @@ def how_it_breaks(cell: Cell, reaction: Reaction) -> list[str]:
     }
     twice = [f"{call}: answered 2 times"] if left and reaction == "error_then_result" else []
     extra = late.get(reaction, 0) if left else 0
-    many = cell.j - cell.i + extra
-    return [*twice, *([f"{call}: {many} messages behind its cancel"] if extra else [])]
+    behind = many(cell.j - cell.i + extra, "message")
+    return [*twice, *([f"{call}: {behind} behind its cancel"] if extra else [])]
 
 
 def engine_of(script: Script) -> FaultEngine:

@@ -54,8 +54,8 @@ def test_what_holds(frames: list[Frame]) -> None:
         ([CALL, ANSWER, s2c(response(7))], "an answer with the id 7, which no request has"),
         ([CALL, CANCEL], "no request behind the last cancel was answered"),
         ([CALL, CANCEL, NEXT[0], s2c(error(2))], "no request behind the last cancel was answered"),
-        ([CALL, CANCEL, ANSWER, *NEXT], "tools/call 1 of the client: 1 messages behind its cancel"),
-        ([CALL, CANCEL, PROGRESS, *NEXT], "tools/call 1 of the client: 1 messages behind its"),
+        ([CALL, CANCEL, ANSWER, *NEXT], "tools/call 1 of the client: 1 message behind its cancel"),
+        ([CALL, CANCEL, PROGRESS, *NEXT], "tools/call 1 of the client: 1 message behind its"),
         (
             [s2c(request(1, "roots/list")), c2s(response(1)), c2s(response(1))],
             "roots/list 1 of the server: answered 2 times",
