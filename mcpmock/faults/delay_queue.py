@@ -23,7 +23,7 @@ from itertools import count
 import attrs
 
 from mcpmock.pipeline.stage import Action, Send, Wake
-from mcpmock.protocol.messages import Direction, Frame
+from mcpmock.protocol.messages import Direction, Fragment, Frame, HttpBody
 
 from .segments import On
 
@@ -101,6 +101,8 @@ class DelayQueue:
             return
         for line in (*lines, wall) if barrier else lines:
             self._lines[line] = due
+        if barrier and isinstance(frames[-1].fact, Fragment | HttpBody):
+            self._lines["pieces", frames[0].direction] = due
         yield from self._hold(frames, due)
 
     def _is_releasing(self, now: float, lines: Iterable[Hashable]) -> bool:
@@ -111,9 +113,10 @@ class DelayQueue:
     def send_freely(
         self, frames: Sequence[Frame], due: float, now: float, end: Hashable
     ) -> Iterable[Action]:
-        """Send frames that wait for no others. Only what stands in the line `end` waits for them:
-        the end of their stream.
+        """Send frames that wait for no others but the pieces of a message. Only what stands in the
+        line `end` waits for them: the end of their stream.
         """
+        due = max(due, self._lines.get(("pieces", frames[0].direction), due))
         if due <= now:
             yield Send(frames)
         else:

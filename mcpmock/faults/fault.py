@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from enum import IntEnum
 from functools import cache, partial
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self, TypedDict, Unpack, get_type_hints
@@ -44,6 +45,18 @@ Load = Callable[[str], Cassette]
 """Loads a cassette that a plan names."""
 EVERY_TRANSPORT = ("stdio", "sse", "streamable-http")
 HTTP = ("streamable-http", "sse")
+
+
+class FaultLevel(IntEnum):
+    """What of a message a fault acts on. The faults of a plan act in this order: what is in pieces,
+    or broken off, is no message that another one could change.
+    """
+
+    MESSAGE = 0
+    END = 1
+    """It ends the stream, mostly in the place of the message."""
+    PIECES = 2
+    """It sends the bytes of the message in pieces."""
 
 
 class PlanError(McpMockError):
@@ -235,6 +248,7 @@ class _Traits(TypedDict, total=False):
     about: Sequence[str]
     blocks: bool
     needs_head: bool
+    level: FaultLevel
     memory: type[Any]
     aliases: Mapping[str, str]
 
@@ -265,6 +279,7 @@ class Fault:
     needs_head: ClassVar[bool] = False
     """Whether the message has to come with the head of its HTTP response. The head of an event
     stream is then held until its first event."""
+    level: ClassVar[FaultLevel] = FaultLevel.MESSAGE
     memory: ClassVar[type[Any]] = dict
     """What makes `MatchedMessage.memory`, once in each session."""
 

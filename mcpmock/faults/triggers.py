@@ -18,7 +18,7 @@ from mcpmock.protocol.messages import Frame, HttpResponse, Request
 
 from .call_tracker import FaultCallTracker
 from .delay_queue import Keep
-from .fault import Act, Dice, Fault, MatchedMessage
+from .fault import Act, Dice, Fault, FaultLevel, MatchedMessage
 from .match import MatchPlace, Subject
 from .receipts import Armed, FaultRun, Note, Receipt
 from .responses import uncounted
@@ -36,6 +36,8 @@ class Outcome:
     then: list[tuple[Fault, Act]] = attrs.field(factory=list)
     """The actions behind it."""
     fired: list[Fault] = attrs.field(factory=list)
+    in_bytes: bool = False
+    """Whether what is carried is no message any more, but pieces of one or the end of a stream."""
 
     def add(self, fault: Fault, became: Iterable[Act], matched: MatchedMessage) -> None:
         """Add the actions of a fault. Their times count from the message's arrival."""
@@ -44,14 +46,38 @@ class Outcome:
         sends = [a for a in actions if isinstance(a, Send) and a.frames]
         same = [a for a in sends if a.frames[0].direction is matched.direction]
         carried = next((a for a in same if a.frames is matched.unit), same[0] if same else None)
-        place = self.first if carried is not None else self.then
-        for action in actions:
-            if action is carried:
-                place = self.then
-            else:
-                place.append((fault, action))
+        at = len(actions) if carried is None else actions.index(carried)
+        before, behind = (
+            [(fault, action) for action in part] for part in (actions[:at], actions[at + 1 :])
+        )
+        if carried is None:
+            before, behind = [], before
+        self.first += before
+        if fault.level and (carried is None or carried.frames is not matched.unit):
+            # Nothing comes between pieces, and nothing behind the end of the stream.
+            if fault.level is FaultLevel.END:
+                self.then = [one for one in self.then if not _goes(one[1], matched)]
+            self.then = [*behind, *self.then]
+            self.in_bytes = True
+        else:
+            self.then += behind
         self.carried = carried
         self.fired.append(fault)
+
+    def part_messages(self, unit: Unit) -> None:
+        """Send the message alone, and before and behind it those that faults have put beside it."""
+        frames = () if self.carried is None else self.carried.frames
+        messages = [at for at, frame in enumerate(frames) if frame.fact is None]
+        if self.carried is None or len(messages) < 2:
+            return
+        own = (at for at in messages if frames[at].raw == unit.frames[-1].raw)
+        last = next(own, messages[-1])
+        start = next((at for at in range(last, 0, -1) if frames[at - 1].fact is None), 0)
+        beside = frames[:start], frames[last + 1 :]
+        before, behind = ([Send(part, self.carried.after)] if part else [] for part in beside)
+        self.first += [(self.fired[-1], one) for one in before]
+        self.then = [*((self.fired[-1], one) for one in behind), *self.then]
+        self.carried = Send(frames[start : last + 1], self.carried.after)
 
     def post_frames(self, post: Callable[[Sequence[Frame]], Sequence[Frame]]) -> None:
         """Replace the frames of each `Send` by what `post` makes of them."""
@@ -84,6 +110,13 @@ def _later(action: Act, after: float) -> Act:
             return action
 
 
+def _goes(action: Act, matched: MatchedMessage) -> bool:
+    """Return whether this is sent where the message was to go."""
+    frames = action.frames if isinstance(action, Send) else ()
+    way = (matched.direction, matched.exchange)
+    return bool(frames) and (frames[0].direction, frames[0].exchange) == way
+
+
 @attrs.define
 class Triggers:
     """Those of `run`, in one session."""
@@ -95,7 +128,7 @@ class Triggers:
     began: float | None = None
     calls: FaultCallTracker = attrs.field(init=False)
     _armed: Sequence[Armed] = ()
-    """Those of the run that `_here` was made of."""
+    """Those of the run that `_here` was made of, which has them in the order of their levels."""
     _here: Sequence[Armed] = ()
     _memories: dict[int, Any] = attrs.field(factory=dict)
     """By the number of the fault."""
@@ -110,7 +143,8 @@ class Triggers:
         armed = self.run.armed
         if self._armed is not armed:
             self._armed = armed
-            self._here = [one for one in armed if one.is_here(self.session, self.transport)]
+            here = (one for one in armed if one.is_here(self.session, self.transport))
+            self._here = sorted(here, key=lambda one: one.fault.level)
         return self._here
 
     def holds(self, request: Request) -> Held | None:
@@ -130,12 +164,14 @@ class Triggers:
         """
         outcome = Outcome(Send(unit.frames))
         for armed in self.faults:
-            if outcome.carried is None:
+            if outcome.carried is None or outcome.in_bytes:
                 break
             drawn: dict[str, Any] = {}
             continues = self._continues(armed, unit, subject)
             if not continues and not self._is_its_turn(armed, unit, subject, now, drawn):
                 continue
+            if armed.fault.level:
+                outcome.part_messages(unit)
             matched = MatchedMessage(
                 unit=outcome.carried.frames,
                 subject=subject,

@@ -14,7 +14,7 @@ from mcpmock.faults.chunking import (
     has_chunks,
     wire_bytes,
 )
-from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage, frozen
+from mcpmock.faults.fault import HTTP, Act, Dice, Fault, FaultLevel, MatchedMessage, frozen
 from mcpmock.faults.segments import On
 from mcpmock.faults.session_state import Effect
 from mcpmock.options.units import Seconds, Size, to_bytes, to_seconds
@@ -25,7 +25,7 @@ Inside = Literal["frame", "character", "line_end", "field", "chunk_header"]
 
 
 @frozen(kw_only=True)
-class LimitData(Fault, usually="client"):
+class LimitData(Fault, usually="client", level=FaultLevel.END):
     """The stream ends after `bytes` bytes of what matches, mostly in the middle of a message.
 
     Or `inside` a part of the first message that matches: the `frame`; one of its characters of
@@ -74,7 +74,7 @@ def _cut_place(inside: Inside | None, data: bytes, dice: Dice) -> int:
 
 
 @frozen(kw_only=True)
-class ResetPeer(Fault, usually="client"):
+class ResetPeer(Fault, usually="client", level=FaultLevel.END):
     """The connection is reset in place of the message, `after` a time; on stdio the session ends.
 
     >>> fault = mcpmock.faults.ResetPeer(after="100ms", match={"method": "tools/call"})
@@ -87,7 +87,7 @@ class ResetPeer(Fault, usually="client"):
 
 
 @frozen(kw_only=True)
-class HalfClose(Fault, only="client", transports=("stdio",)):
+class HalfClose(Fault, only="client", level=FaultLevel.END, transports=("stdio",)):
     """The server's output ends behind the message; its input stays open.
 
     >>> fault = mcpmock.faults.HalfClose(match={"method": "tools/call"})
@@ -100,7 +100,7 @@ class HalfClose(Fault, only="client", transports=("stdio",)):
 
 
 @frozen(kw_only=True)
-class GarbageThenClose(Fault, usually="client"):
+class GarbageThenClose(Fault, usually="client", level=FaultLevel.END):
     """In place of the message come `size` random bytes, and the stream ends.
 
     >>> fault = mcpmock.faults.GarbageThenClose(size="1KiB", match={"nth": 4})
@@ -113,7 +113,9 @@ class GarbageThenClose(Fault, usually="client"):
 
 
 @frozen(kw_only=True)
-class CloseBeforeResponse(Fault, usually="client", acts_on=On.RESPONSE, transports=HTTP):
+class CloseBeforeResponse(
+    Fault, usually="client", level=FaultLevel.END, acts_on=On.RESPONSE, transports=HTTP
+):
     """The connection closes in place of the response; the server has received the request.
 
     >>> fault = mcpmock.faults.CloseBeforeResponse(match={"method": "tools/call"})

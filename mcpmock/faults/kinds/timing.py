@@ -11,7 +11,16 @@ from attrs.converters import optional
 
 from mcpmock.faults.chunking import cut_message, wire_bytes
 from mcpmock.faults.distributions import Distribution, latencies
-from mcpmock.faults.fault import Act, Dice, Fault, Load, MatchedMessage, PlanError, frozen
+from mcpmock.faults.fault import (
+    Act,
+    Dice,
+    Fault,
+    FaultLevel,
+    Load,
+    MatchedMessage,
+    PlanError,
+    frozen,
+)
 from mcpmock.faults.match import Match, MatchPlace, Subject, fits
 from mcpmock.faults.segments import On
 from mcpmock.faults.session_state import Effect
@@ -115,7 +124,7 @@ class Pause(Fault, usually="server", blocks=True):
 
 
 @frozen(kw_only=True)
-class Bandwidth(Fault, usually="client", blocks=True):
+class Bandwidth(Fault, usually="client", blocks=True, level=FaultLevel.PIECES):
     """The message arrives at `rate`, in a piece every tenth of a second.
 
     Everything behind it in its direction waits.
@@ -135,7 +144,7 @@ class Bandwidth(Fault, usually="client", blocks=True):
 
 
 @frozen(kw_only=True)
-class Slicer(Fault, usually="client", blocks=True):
+class Slicer(Fault, usually="client", blocks=True, level=FaultLevel.PIECES):
     """The message arrives in pieces of `size` bytes, `delay` apart.
 
     The size of each piece varies by up to `vary` bytes. Everything behind the message in its
@@ -165,7 +174,7 @@ class Slicer(Fault, usually="client", blocks=True):
 
 
 @frozen(kw_only=True)
-class Dribble(Fault, usually="client", blocks=True):
+class Dribble(Fault, usually="client", blocks=True, level=FaultLevel.PIECES):
     """The message arrives in `parts` pieces of equal length, spread over `time`.
 
     The last piece arrives after `time`. Everything behind the message in its direction waits.
