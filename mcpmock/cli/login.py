@@ -62,4 +62,6 @@ def login(url: str, how: LoginCommandOptions, console: ConsoleOptions) -> int:
     elif not console.quiet:
         granted = f" with the scopes {shorten(' '.join(done.scopes))}" if done.scopes else ""
         say(f"logged in to {url} by {done.issuer}{granted}; the tokens are in {store.place}")
+        if needed := store.needed_variable:
+            say(f"a client that starts mcpmock with --oauth has to set {needed} for it")
     return 0

@@ -293,6 +293,8 @@ async def log_in(url: str, store: TokenStore, options: LoginOptions, say: Say) -
     nobody came back in LOGIN_TIMEOUT_S.
     """
     check_endpoint(url, "the URL of the server")
+    with store.locked(url):
+        pass  # what cannot be kept is said before somebody logs in
     with _explained(url), trio.move_on_after(LOGIN_TIMEOUT_S):
         request, refused = await _probe(url)
         _ask_for(refused, options.scopes)

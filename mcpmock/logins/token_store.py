@@ -29,6 +29,7 @@ from .limits import split_scopes
 
 Answer = TypeVar("Answer")
 KEYRING_SERVICE = "mcpmock"
+_DATA_VARIABLE = "XDG_DATA_HOME"
 KEYRING_TIMEOUT_S = 30.0
 """Seconds for an answer of the keyring: somebody may have to unlock it, or nobody may be there."""
 
@@ -86,16 +87,31 @@ class TokenStore:
 
     folder: Path
     keyring: Keyring | None = None
+    variable: str | None = None
+    """The variable of the environment that names where the folder is."""
 
     @classmethod
     def of_user(cls) -> TokenStore:
         """Return the store of whoever runs this."""
-        return cls(machine_here().data / FOLDER / "logins", _system_keyring())
+        machine = machine_here()
+        variable = None if machine.platform == "macos" else _DATA_VARIABLE
+        named = variable is not None and machine.data == Path(os.environ.get(variable, ""))
+        folder = machine.data / FOLDER / "logins"
+        return cls(folder, _system_keyring(), variable if named else None)
 
     @property
     def place(self) -> str:
         """Where the tokens are, for a message."""
         return str(self.folder) if self.keyring is None else "the keyring"
+
+    @property
+    def needed_variable(self) -> str | None:
+        """The setting without which other processes do not find the tokens, as `NAME=FOLDER`.
+        Clients give the servers that they start only a few variables, and this is none of them.
+        """
+        if self.keyring is not None or self.variable is None:
+            return None
+        return f"{self.variable}={self.folder.parent.parent}"
 
     def load(self, url: str) -> ServerLogin | None:
         """Return the newest login for this server. Raises McpMockError for a store that cannot be
@@ -122,15 +138,24 @@ class TokenStore:
         found = bool(self._data(url))
         if self.keyring is not None and found:
             _answer_of(self.keyring.delete_password, url)
-        for suffix in (".json", ".keyring"):
-            self._path(url, suffix).unlink(missing_ok=True)
+        try:
+            for suffix in (".json", ".keyring"):
+                self._path(url, suffix).unlink(missing_ok=True)
+        except OSError as error:
+            raise self._unusable(error) from error
         return found
 
     @contextmanager
     def locked(self, url: str) -> Iterator[bool]:
-        """Tell whether this process is alone with the login of a server in the block."""
-        make_private_folder(self.folder)
-        handle = os.open(self._path(url, ".lock"), os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        """Tell whether this process is alone with the login of a server in the block. Raises
+        McpMockError for a folder in which nothing can be kept.
+        """
+        path = self._path(url, ".lock")
+        try:
+            make_private_folder(self.folder)
+            handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise self._unusable(error) from error
         try:
             try:
                 fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -151,7 +176,7 @@ class TokenStore:
         except FileNotFoundError:
             return b""
         except OSError as error:
-            raise McpMockError(f"{path}: {error.strerror}") from error
+            raise self._unusable(error) from error
 
     def _read(self, url: str) -> _Kept:
         data = self._data(url)
@@ -174,7 +199,15 @@ class TokenStore:
             make_private_folder(self.folder)
             replace_file(path, data if self.keyring is None else b"")
         except OSError as error:
-            raise McpMockError(f"{path}: {error.strerror}") from error
+            raise self._unusable(error) from error
+
+    def _unusable(self, error: OSError) -> McpMockError:
+        """Return the error of a folder, with what decides where it is."""
+        named = "" if self.variable is None else f" (it is named by {self.variable})"
+        return McpMockError(
+            f"logins cannot be kept in {self.folder}{named}: {error.strerror}; set "
+            f"{self.variable or _DATA_VARIABLE} to a folder that you can write to"
+        )
 
     def _path(self, url: str, suffix: str) -> Path:
         return self.folder / (hashlib.sha256(url.encode()).hexdigest()[:32] + suffix)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from threading import Event
 
+import attrs
 import pytest
 
 from mcpmock.errors import McpMockError
@@ -157,4 +158,45 @@ def test_the_folder_of_a_user(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path))
     monkeypatch.setattr(sys, "platform", "linux")
 
-    assert tmp_path / "mcpmock/logins" == TokenStore.of_user().folder
+    store = TokenStore.of_user()
+    store.save(login())
+
+    assert tmp_path / "mcpmock/logins" == store.folder
+    assert [".json"] == [path.suffix for path in store.folder.iterdir()]
+    assert f"XDG_DATA_HOME={tmp_path}" == store.needed_variable
+    assert attrs.evolve(store, keyring=Keyring()).needed_variable is None
+
+
+@pytest.mark.parametrize("named", ["", "data", "./data", "~/data"])
+def test_a_folder_that_is_not_absolute_is_ignored(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    """As the XDG specification says; nobody needs the variable then."""
+    monkeypatch.setenv("PYTHON_KEYRING_BACKEND", "keyring.backends.fail.Keyring")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", named)
+    monkeypatch.setattr(sys, "platform", "linux")
+    store = TokenStore.of_user()
+
+    assert (tmp_path / ".local/share/mcpmock/logins", None) == (store.folder, store.needed_variable)
+
+
+@pytest.mark.parametrize("inside", ["file", "loop", "a" * 300, "file/deep"])
+@pytest.mark.parametrize("variable", [None, "XDG_DATA_HOME"])
+def test_a_folder_that_holds_nothing(tmp_path: Path, inside: str, variable: str | None) -> None:
+    """Whatever is tried first says which it is, why, and what moves it."""
+    (tmp_path / "file").write_bytes(b"")
+    (tmp_path / "loop").symlink_to("loop")
+    store = TokenStore(tmp_path / inside / "logins", variable=variable)
+
+    for attempt in (
+        lambda: store.save(login()),
+        lambda: store.load(URL),
+        lambda: store.remove(URL),
+        lambda: store.locked(URL).__enter__(),
+    ):
+        with pytest.raises(McpMockError) as caught:
+            attempt()
+        assert f"logins cannot be kept in {store.folder}" in str(caught.value)
+        assert str(caught.value).endswith("; set XDG_DATA_HOME to a folder that you can write to")
+        assert (variable is not None) is ("named by XDG_DATA_HOME" in str(caught.value))
