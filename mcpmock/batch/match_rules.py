@@ -72,7 +72,8 @@ def rules_beside(*cassettes: Cassette, no_rules: bool = False) -> MatchRules | N
     if table is None and not headers:
         return None
 
-    from mcpmock.matching.match_rule import MatchRules, read_rules  # most recordings have none
+    from mcpmock.matching.match_rule import MatchRules  # most recordings have none
+    from mcpmock.matching.rule_table import read_rules
 
     rules = MatchRules()
     if file is not None and table is not None:

@@ -16,7 +16,6 @@ from mcpmock.redaction.redaction_rules import (
     NO_OWN_RULES,
     RedactionRuleError,
     RedactionRules,
-    read_redaction_rules,
     rules_of_header,
 )
 
@@ -53,6 +52,8 @@ def redaction_rules_of(
     if place is not None:
         file = find_project_file(place if place.is_dir() else place.parent)
     if file is not None and (table := file.tables.get(REDACTION_TABLE)) is not None:
+        from mcpmock.redaction.rule_table import read_redaction_rules  # most projects have none
+
         beside, mistakes = read_redaction_rules(table)
         if mistakes:
             raise ProjectFileError(

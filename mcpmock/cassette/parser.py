@@ -183,7 +183,7 @@ class CassetteReader:
         self._take, self._refused = Take(header=header, events=[], line=number), False
         self.cassette.takes.append(self._take)
         if header.match is not None:
-            from mcpmock.matching.match_rule import read_rules  # few headers have rules
+            from mcpmock.matching.rule_table import read_rules  # few headers have rules
 
             # A newer version may know it.
             for mistake in read_rules(header.match)[1]:

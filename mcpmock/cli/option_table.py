@@ -5,7 +5,7 @@ value for each table.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
@@ -20,7 +20,7 @@ from mcpmock.options.option import Option, Seconds, options_of
 from .output import CASSETTE, COLOR, DURATION, encodable, say
 
 if TYPE_CHECKING:
-    from mcpmock.options.project_file import ProjectFile
+    from mcpmock.options.project_file import ProjectFile, TableReader
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED)
@@ -87,7 +87,7 @@ class TableCommand(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         file = None if ctx.resilient_parsing else self._project_file(ctx, args)
         if file is not None:
-            ctx.default_map = self._defaults(file)
+            ctx.default_map = self._defaults(ctx, file)
         rest = super().parse_args(ctx, args)
         if ctx.params.get("verbose"):
             for line in self._sources(ctx, file):
@@ -106,24 +106,38 @@ class TableCommand(click.Command):
         path = Path(place)
         return find_project_file(path if path.is_dir() else path.parent)
 
-    def _defaults(self, file: ProjectFile) -> dict[str, Any]:
-        from mcpmock.options.project_file import MATCH_TABLE
+    @property
+    def _settable(self) -> dict[str, _TableOption]:
+        """The options that a project file may set, by their long names."""
+        params = (param for param in self.params if isinstance(param, _TableOption))
+        return {param.row.word: param for param in params if not param.row.private}
+
+    def find_mistakes(self, table: Any) -> Iterable[str]:
+        """Return the mistakes in the table of this command in a project file."""
+        from mcpmock.options.project_file import option_mistakes
+
+        return option_mistakes(table, {word: one.check for word, one in self._settable.items()})
+
+    def _defaults(self, ctx: click.Context, file: ProjectFile) -> dict[str, Any]:
+        """Return the options of this command. Raises ProjectFileError for any mistake in the
+        file.
+        """
+        from mcpmock.batch.rule_tables import RULE_TABLES
 
         from .commands import COMMANDS
 
-        file.check_tables([*COMMANDS, MATCH_TABLE])
-        settable = {
-            param.row.word: param
-            for param in self.params
-            if isinstance(param, _TableOption) and not param.row.private
-        }
-        checks = {word: param.check for word, param in settable.items()}
-        found = file.options(self.name or "", checks)
+        def reader(name: str) -> TableReader:
+            # Each command is imported only if the file has its table.
+            return lambda table: _mistakes_of(ctx, name, table)
+
+        file.check({**{name: reader(name) for name in COMMANDS}, **RULE_TABLES})
+        settable = self._settable
+        name = self.name or ""
         return {
             str(settable[word].name): value
             if settable[word].row.type is not Path
             else str(file.path.parent / value)
-            for word, value in found.items()
+            for word, value in (() if name in RULE_TABLES else file.table(name).items())
         }
 
     def _sources(self, ctx: click.Context, file: ProjectFile | None) -> Iterator[str]:
@@ -136,6 +150,20 @@ class TableCommand(click.Command):
                 place = f"{ctx.auto_envvar_prefix}_{name.upper()}"
             if place is not None:
                 yield f"--{name.replace('_', '-')} is from {place}"
+
+
+def _mistakes_of(ctx: click.Context, name: str, table: Any) -> Iterable[str]:
+    """Return the mistakes in the table of a command; one without a table of options has none that
+    can be set.
+    """
+    from mcpmock.options.project_file import option_mistakes
+
+    from .commands import cli
+
+    command = cli.get_command(ctx, name)
+    if isinstance(command, TableCommand):
+        return command.find_mistakes(table)
+    return option_mistakes(table, {})
 
 
 def options(

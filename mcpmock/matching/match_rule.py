@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import takewhile
 from typing import Any
@@ -30,7 +29,6 @@ _OUTPUT = "output"
 """The method, in rules of a diff, of output that is not a message: its document is `{"text": ...}`.
 """
 _MAX_KNOWN = 1024
-_KEYS = ("ignore", "like", "echo")
 _PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:-]+")
 TOOL_ALONE = ("tools/call $.arguments", "prompts/get $.arguments")
 """The rules of `--match tool`."""
@@ -144,30 +142,6 @@ class MatchRules:
             found = tuple(rule for rule in self.rules if rule.is_for(method, call))
             self._known[method, call] = found
         return found
-
-
-def read_rules(table: Any) -> tuple[MatchRules, list[str]]:
-    """Return the rules in a table of a file, `{"ignore": [...], "like": [...], "echo": [...]}`, and
-    its mistakes, each behind its path (`.like[1]: ...`).
-    """
-    if not isinstance(table, dict):
-        return MatchRules(), [": expected a table of rules"]
-    rules, mistakes = MatchRules(), []
-    for name, texts in table.items():
-        if name not in _KEYS:
-            near = get_close_matches(name, _KEYS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f"; choose {', '.join(_KEYS)}"
-            mistakes.append(f".{name}: no such list of rules{hint}")
-            continue
-        if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            mistakes.append(f".{name}: expected a list of texts")
-            continue
-        for place, text in enumerate(texts):
-            try:
-                rules += MatchRules.parse(**{name: [text]})
-            except ValueError as error:
-                mistakes.append(f".{name}[{place}]: {error}")
-    return rules, mistakes
 
 
 def select(rules: Sequence[MatchRule], document: Any) -> Selected:

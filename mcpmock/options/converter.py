@@ -1,12 +1,13 @@
 """`table_converter`, with which each reader of a file that people write (fault plans, mocks, the
-project file) makes values of its tables, by cattrs; and `read_table`, which finds all mistakes at
-once, each with its path and the nearest known word.
+rules of a project file) makes values of its tables, by cattrs; and `read_table`, which finds all
+mistakes at once, each with its path and the nearest known word.
 
 The types of frozen attrs classes say what may be written. `units` reads the values inside, so no
 text becomes a number. Imported only where such a file is read: cattrs takes 15 ms.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from difflib import get_close_matches
 from functools import partial
 from typing import Annotated, Any, TypeVar, get_args, get_origin
@@ -21,7 +22,7 @@ from cattrs.errors import (
     IterableValidationError,
     IterableValidationNote,
 )
-from cattrs.gen import make_dict_structure_fn
+from cattrs.gen import make_dict_structure_fn, override
 
 from .units import read_value, shown
 
@@ -38,6 +39,20 @@ class TableError(ValueError):
         super().__init__("; ".join(self.mistakes))
 
 
+@attrs.frozen
+class ParsedText:
+    """What a text has to be: `parse` makes a value of it, or raises ValueError."""
+
+    parse: Callable[[str], Any]
+    what: str = "a text"
+
+    def read(self, value: object) -> Any:
+        """Return the value. Raises ValueError with what the text has to be."""
+        if not isinstance(value, str):
+            raise ValueError(f"expected {self.what}, not {shown(value)}")
+        return self.parse(value)
+
+
 def table_converter() -> Converter:
     """Return a converter that is as strict as a reader of people's files has to be. Its user adds
     hooks for classes that are written in another way than their fields.
@@ -47,6 +62,7 @@ def table_converter() -> Converter:
         converter.register_structure_hook(plain, read_value)
     converter.register_structure_hook_func(lambda type_: not _holds_table(type_), read_value)
     converter.register_structure_hook_factory(_is_list_of_tables, _list_hook)
+    converter.register_structure_hook_factory(_is_list_of_texts, _texts_hook)
     converter.register_structure_hook_factory(_is_table_of_values, _values_hook)
     converter.register_structure_hook_factory(attrs.has, table_hook)
     return converter
@@ -55,6 +71,24 @@ def table_converter() -> Converter:
 def read_table(converter: Converter, written: object, cls: type[_Value]) -> _Value:
     """Return the value of a table. Raises TableError with all mistakes."""
     return read_by(partial(converter.structure, cl=cls), written)
+
+
+def read_rule_lists(written: object, cls: type[_Value]) -> tuple[list[_Value], list[str]]:
+    """Return what is good in a table of lists of rules, and its mistakes, each behind its path
+    (`.like[1]: ...`). Without mistakes it is one value, otherwise one for each rule that is good.
+    """
+    converter = table_converter()
+    try:
+        return [read_table(converter, written, cls)], []
+    except TableError as error:
+        mistakes = [one if one.startswith(":") else f".{one}" for one in error.mistakes]
+    good = []
+    lists = written.items() if isinstance(written, Mapping) else ()
+    for name, texts in lists:
+        for one in [[text] for text in texts] if isinstance(texts, list) else [texts]:
+            with suppress(TableError):
+                good.append(read_table(converter, {name: one}, cls))
+    return good, mistakes
 
 
 def read_by(hook: Callable[[Any], _Value], written: object) -> _Value:
@@ -66,8 +100,11 @@ def read_by(hook: Callable[[Any], _Value], written: object) -> _Value:
 
 
 def table_hook(cls: Any, converter: Converter) -> Any:
-    """Return the hook that makes a class of a table with its fields, without others."""
-    read = make_dict_structure_fn(cls, converter, _cattrs_forbid_extra_keys=True)
+    """Return the hook that makes a class of a table with its fields, without others. A field whose
+    key is a word of Python ends with `_`.
+    """
+    named: Any = {name: override(rename=_key(name)) for name in attrs.fields_dict(cls)}
+    read = make_dict_structure_fn(cls, converter, _cattrs_forbid_extra_keys=True, **named)
 
     def read_checked(written: Any, _type: Any = None) -> Any:
         if not isinstance(written, Mapping):
@@ -89,7 +126,9 @@ def nearest_words(word: str, known: Iterable[str]) -> str:
 
 
 def _holds_table(type_: Any) -> bool:
-    args = get_args(type_)[:1] if get_origin(type_) is Annotated else get_args(type_)
+    args = get_args(type_)
+    if get_origin(type_) is Annotated:
+        args = () if isinstance(args[1], ParsedText) else args[:1]
     return attrs.has(type_) or any(map(_holds_table, args))
 
 
@@ -105,6 +144,23 @@ def _list_hook(type_: Any, converter: Converter) -> Any:
         if not isinstance(written, list):
             raise ValueError(f"expected a list of tables, as in [[name]], not {shown(written)}")
         return tuple(read(written, tables))
+
+    return read_checked
+
+
+def _is_list_of_texts(type_: Any) -> bool:
+    item = get_args(type_)[0] if get_origin(type_) is tuple else None
+    return get_origin(item) is Annotated and isinstance(get_args(item)[1], ParsedText)
+
+
+def _texts_hook(type_: Any, converter: Converter) -> Any:
+    texts: Any = list[get_args(type_)[0]]  # type: ignore[misc]
+    read = list_structure_factory(texts, converter)
+
+    def read_checked(written: Any, _type: Any) -> Any:
+        if not isinstance(written, list):
+            raise ValueError(f"expected a list of texts, not {shown(written)}")
+        return tuple(read(written, texts))
 
     return read_checked
 
@@ -135,7 +191,7 @@ def _mistakes_in(error: BaseException, path: str) -> Iterator[str]:
         return
     named = partial(_at, path)
     if isinstance(error, ForbiddenExtraKeysError):
-        known = [field.name for field in attrs.fields(error.cl)]
+        known = [_key(field.name) for field in attrs.fields(error.cl)]
         yield from (named(unknown_key(key, known)) for key in sorted(error.extra_fields))
     elif isinstance(error, KeyError):
         yield f"{path.lstrip('.')}: missing"
@@ -147,8 +203,12 @@ def _mistakes_in(error: BaseException, path: str) -> Iterator[str]:
 
 def _step(note: AttributeValidationNote | IterableValidationNote) -> str:
     if isinstance(note, AttributeValidationNote):
-        return f".{note.name}"
+        return f".{_key(note.name)}"
     return f".{note.index}" if isinstance(note.index, str) else f"[{note.index}]"
+
+
+def _key(name: str) -> str:
+    return name.rstrip("_")
 
 
 def _at(path: str, mistake: str) -> str:

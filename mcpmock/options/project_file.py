@@ -6,7 +6,7 @@ choose. It may come with a cloned repository, so the options that are `private` 
 This is the one module of the room that reads a file. `cli` and `testing` are above.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +20,8 @@ MATCH_TABLE, REDACTION_TABLE = "match", "redact"
 """The tables of rules: about what may differ, and about what is secret."""
 Check = Callable[[Any], None]
 """Raises ValueError or McpMockError for a value that an option does not take."""
+TableReader = Callable[[Any], Iterable[str]]
+"""Gives the mistakes in a table, each behind its path in it: `.like[1]: expected a text`."""
 
 
 class ProjectFileError(McpMockError):
@@ -43,41 +45,41 @@ class ProjectFile:
     path: Path
     tables: Mapping[str, Any]
 
-    def options(
-        self, command: str, checks: Mapping[str, Check], *, others: bool = False
-    ) -> dict[str, Any]:
-        """Return the options of a command, by their long names. `checks` has those that can be set;
-        with `others`, what else is in the table is left out. Raises ProjectFileError with all
-        mistakes in its table.
+    def table(self, name: str) -> dict[str, Any]:
+        """Return the options of a command, by their long names, as `check` has found them good."""
+        return dict(self.tables.get(name, {}))
+
+    def check(self, readers: Mapping[str, TableReader], *, others: bool = False) -> None:
+        """Raise ProjectFileError with all mistakes in the file. `readers` has the tables that there
+        may be; with `others`, there may be more, which are left out.
         """
-        table = self.tables.get(command, {})
-        if not isinstance(table, dict):
-            raise ProjectFileError(self.path, [f"{command}: expected a table of options"])
         mistakes = []
-        table = {name: table[name] for name in table if name in checks or not others}
-        for name, value in table.items():
-            if name not in checks:
-                mistakes.append(
-                    f"{command}.{name}: no option that can be set here{_near(name, checks)}"
-                )
-                continue
+        for name, written in self.tables.items():
+            if (read := readers.get(name)) is not None:
+                mistakes += [f"{name}{mistake}" for mistake in read(written)]
+            elif not others:
+                mistakes.append(f"[{name}]: no command of mcpmock{_near(name, [*readers])}")
+        if mistakes:
+            raise ProjectFileError(self.path, mistakes)
+
+
+def option_mistakes(
+    table: Any, checks: Mapping[str, Check], *, others: bool = False
+) -> Iterator[str]:
+    """Yield the mistakes in the options of a command, each behind its path (`.order: ...`).
+    `checks` has those that can be set; with `others`, what else is in the table is left out.
+    """
+    if not isinstance(table, dict):
+        yield ": expected a table of options"
+        return
+    for name, value in table.items():
+        if name in checks:
             try:
                 checks[name](value)
             except (ValueError, McpMockError) as error:
-                mistakes.append(f"{command}.{name}: {error}")
-        if mistakes:
-            raise ProjectFileError(self.path, mistakes)
-        return table
-
-    def check_tables(self, commands: list[str]) -> None:
-        """Raise ProjectFileError for a table that is of no command."""
-        mistakes = [
-            f"[{name}]: no command of mcpmock{_near(name, commands)}"
-            for name in self.tables
-            if name not in commands
-        ]
-        if mistakes:
-            raise ProjectFileError(self.path, mistakes)
+                yield f".{name}: {error}"
+        elif not others:
+            yield f".{name}: no option that can be set here{_near(name, checks)}"
 
 
 def find_project_file(place: Path) -> ProjectFile | None:

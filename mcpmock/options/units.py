@@ -85,6 +85,8 @@ _MILLISECONDS = Knob(
     whole=True,
 )
 _SIGNAL = _SignalKnob(what='a signal of this system as "SIGKILL" or 9')
+
+
 Milliseconds = Annotated[int, _MILLISECONDS]
 Signal = Annotated[int, _SIGNAL]
 Seconds = Annotated[float, _SECONDS]

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
@@ -27,7 +28,6 @@ if TYPE_CHECKING:  # 15 ms, which a recording without rules does not pay
     from mcpmock.matching.paths import Place, ValueQuery
 
 HASH_KEY_VARIABLE = "MCPMOCK_HASH_KEY"
-_FILE_KEYS = ("key", "value", "path", "keep", "as")
 _MAX_CACHED_NAMES = 4096
 _MAX_STEPS = 64
 """So many names of a path are looked at: reading all of a path for each scalar would cost the
@@ -236,34 +236,6 @@ class RedactionRules:
 NO_OWN_RULES = RedactionRules()
 
 
-def read_redaction_rules(table: Any) -> tuple[RedactionRules, list[str]]:
-    """Return the rules in the table of a file, `{"key": [...], "value": [...], ...}`, without the
-    key of its hashes, and its mistakes, each behind its path (`.value[1]: ...`).
-    """
-    if not isinstance(table, dict):
-        return NO_OWN_RULES, [": expected a table of rules"]
-    from difflib import get_close_matches
-
-    rules, mistakes = NO_OWN_RULES, []
-    for name, texts in table.items():
-        if name not in _FILE_KEYS:
-            near = get_close_matches(name, _FILE_KEYS, n=1)
-            hint = f"; did you mean {near[0]}?" if near else f"; choose {', '.join(_FILE_KEYS)}"
-            mistakes.append(f".{name}: no such list of rules{hint}")
-        elif name == "as":
-            if texts not in ("hash", "number"):
-                mistakes.append('.as: choose "hash" or "number"')
-        elif not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            mistakes.append(f".{name}: expected a list of texts")
-        else:
-            for place, text in enumerate(texts):
-                try:
-                    rules += RedactionRules.parse(**{name: [text]})
-                except ValueError as error:
-                    mistakes.append(f".{name}[{place}]: {error}")
-    return rules, mistakes
-
-
 def rules_of_header(redaction: Any) -> RedactionRules:
     """Return the rules that a take was recorded with, as far as its header has them: names and
     places. What is none is left out.
@@ -271,8 +243,13 @@ def rules_of_header(redaction: Any) -> RedactionRules:
     own = redaction.get("own") if isinstance(redaction, dict) else None
     if not isinstance(own, dict):
         return NO_OWN_RULES
-    table = {"key": own.get("keys"), "path": own.get("paths"), "keep": own.get("keep")}
-    return read_redaction_rules({name: texts for name, texts in table.items() if texts})[0]
+    rules = NO_OWN_RULES
+    for name, member in (("key", "keys"), ("path", "paths"), ("keep", "keep")):
+        texts = own.get(member)
+        for text in texts if isinstance(texts, list) else ():
+            with suppress(ValueError):
+                rules += RedactionRules.parse(**{name: [str(text)]})
+    return rules
 
 
 def is_hashed(redaction: Any) -> bool:

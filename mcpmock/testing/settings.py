@@ -17,13 +17,14 @@ from mcpmock.api.judging import check_misses
 from mcpmock.api.server import read_authorization, replay_options, to_stub
 from mcpmock.api.targets import command_words, parse_server
 from mcpmock.batch.redaction_rules import redaction_rules_of
+from mcpmock.batch.rule_tables import RULE_TABLES
 from mcpmock.batch.sources import is_mock
 from mcpmock.errors import McpMockError
 from mcpmock.faults.control import Given, check_seed, is_file, several
 from mcpmock.faults.match import Match, to_match
 from mcpmock.faults.races.grid import REACTIONS, Reaction
 from mcpmock.options.option import check_value, options_of, read_environment
-from mcpmock.options.project_file import find_project_file
+from mcpmock.options.project_file import find_project_file, option_mistakes
 from mcpmock.options.redacting import RedactionOptions
 from mcpmock.options.replay import ReplayOptions
 from mcpmock.redaction.redaction_rules import RedactionRules
@@ -281,8 +282,10 @@ def _project_options(folder: Path) -> dict[str, Any]:
         return {}
     known = {one.word: one for one in options_of(ReplayOptions)}
     checks = {word: partial(check_value, one) for word, one in known.items()}
-    found = file.options("replay", checks, others=True)
-    return {known[word].name: value for word, value in found.items()}
+    replay = partial(option_mistakes, checks=checks, others=True)
+    file.check({"replay": replay, **RULE_TABLES}, others=True)
+    found = file.table("replay")
+    return {known[word].name: value for word, value in found.items() if word in known}
 
 
 def _schedules(given: Any) -> int | tuple[int, ...] | None:

@@ -113,8 +113,8 @@ def test_mistakes_in_the_project_file(run: Run, file: Path) -> None:
     assert [
         f"mcpmock: {path}: match.ignore[0]: '$.a=uuid' has a kind: write it as --like (like=)",
         f"mcpmock: {path}: match.ignore[2]: 'x' is not of the form [METHOD [NAME]] $.JSON.PATH",
-        f"mcpmock: {path}: match.like: expected a list of texts",
-        f"mcpmock: {path}: match.likes: no such list of rules; did you mean like?",
+        f"mcpmock: {path}: match.like: expected a list of texts, not '$.a'",
+        f"mcpmock: {path}: match.likes: unknown key; did you mean like? known: echo, ignore, like",
     ] == err.splitlines()
 
 

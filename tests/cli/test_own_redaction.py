@@ -140,13 +140,13 @@ def test_the_project_file(run: Run, file: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "mistakes"),
     [
-        ("redact = 1", ["redact: expected a table of rules"]),
+        ("redact = 1", ["redact: expected a table, not 1"]),
         (
             '[redact]\nkeys = ["a"]\nvalue = ["(", "x*"]\nas = "md5"\n',
-            ["redact.keys: no such list of rules; did you mean key?", "redact.value[0]: ",
-             "redact.value[1]: ", 'redact.as: choose "hash" or "number"'],
+            ["redact.keys: unknown key; did you mean key?", "redact.value[0]: ",
+             "redact.value[1]: ", "redact.as: expected one of hash, number, not 'md5'"],
         ),
-        ('[redact]\noutput = "x"\n', ["redact.output: no such list of rules"]),
+        ('[redact]\noutput = "x"\n', ["redact.output: unknown key; known: as, keep, "]),
         ("[redcat]\n", ["[redcat]: no command of mcpmock; did you mean redact?"]),
     ],
 )  # fmt: skip

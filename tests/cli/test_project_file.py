@@ -137,3 +137,55 @@ def test_no_project_file(run: Run, project: Path, text: str, reason: str) -> Non
 
     assert 3 == status
     assert err.startswith(f"mcpmock: {project}/mcpmock.toml: {reason}")
+
+
+ALL_TABLES = """
+[replay]
+ordr = "any"
+
+[diff]
+fail-on = "braking"
+
+[record]
+timeout = "soon"
+output = "x"
+
+[scan]
+jsn = true
+
+[match]
+likes = []
+ignore = ["$.a", "x", 3]
+
+[redact]
+value = ["("]
+as = "md5"
+
+[replya]
+"""
+
+
+@pytest.mark.parametrize("command", ["replay", "diff", "scan", "verify"])
+def test_all_tables_are_checked(run: Run, project: Path, command: str) -> None:
+    """Whatever command is run, all mistakes of the file are said, each with its path."""
+    (project / "mcpmock.toml").write_text(ALL_TABLES, "utf-8")
+    file = project / "cassettes/a.jsonl"
+    more: dict[str, list[object]] = {"diff": [file], "verify": ["--", "server"]}
+    status, out, err = run(command, file, *more.get(command, []))
+    told = [line.removeprefix(f"mcpmock: {project}/mcpmock.toml: ") for line in err.splitlines()]
+
+    assert (3, "") == (status, out)
+    wanted = [
+        "replay.ordr: no option that can be set here; did you mean order?",
+        "diff.fail-on: 'braking' is not one of",
+        "record.timeout: ",
+        "record.output: no option that can be set here",
+        "scan.jsn: no option that can be set here; did you mean json?",
+        "match.ignore[1]: 'x' is not of the form [METHOD [NAME]] $.JSON.PATH",
+        "match.ignore[2]: expected a text, not 3",
+        "match.likes: unknown key; did you mean like? known: echo, ignore, like",
+        "redact.value[0]: '(' is no regular expression",
+        "redact.as: expected one of hash, number, not 'md5'",
+        "[replya]: no command of mcpmock; did you mean replay?",
+    ]
+    assert wanted == [line[: len(start)] for line, start in zip(told, wanted, strict=True)]

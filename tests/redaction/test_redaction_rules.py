@@ -14,10 +14,10 @@ from mcpmock.redaction.redaction_rules import (
     NO_OWN_RULES,
     RedactionRuleError,
     RedactionRules,
-    read_redaction_rules,
     rules_of_header,
 )
 from mcpmock.redaction.redactor import Redactor, redaction_of
+from mcpmock.redaction.rule_table import read_redaction_rules
 from tests.support import INITIALIZE, batch, c, call, cassette_bytes, request, response
 
 HOLE = "mcpmock:secret"
@@ -287,12 +287,15 @@ def test_bad_rules(rules: dict[str, list[str]], words: str) -> None:
 @pytest.mark.parametrize(
     ("table", "mistake"),
     [
-        ([], ": expected a table of rules"),
-        ({"keys": ["a"]}, ".keys: no such list of rules; did you mean key?"),
-        ({"zzz": ["a"]}, ".zzz: no such list of rules; choose key, value, path, keep, as"),
-        ({"key": "a"}, ".key: expected a list of texts"),
-        ({"key": [1]}, ".key: expected a list of texts"),
-        ({"as": "hsah"}, '.as: choose "hash" or "number"'),
+        ([], ": expected a table, not []"),
+        (
+            {"keys": ["a"]},
+            ".keys: unknown key; did you mean key? known: as, keep, key, path, value",
+        ),
+        ({"zzz": ["a"]}, ".zzz: unknown key; known: as, keep, key, path, value"),
+        ({"key": "a"}, ".key: expected a list of texts, not 'a'"),
+        ({"key": [1]}, ".key[0]: expected a text, not 1"),
+        ({"as": "hsah"}, ".as: expected one of hash, number, not 'hsah'"),
     ],
 )
 def test_bad_tables(table: Any, mistake: str) -> None:

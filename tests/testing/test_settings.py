@@ -41,6 +41,18 @@ def test_a_mistake_in_the_project_file(pytester: pytest.Pytester) -> None:
         settings_of(item_of(pytester, ""))
 
 
+def test_all_tables_that_a_test_reads(pytester: pytest.Pytester) -> None:
+    """Mistakes in the tables of rules are said with those of the options."""
+    text = '[replay]\norder = "all"\n[match]\nlikes = []\n[redact]\nas = 1\n[diff]\nx = 1\n'
+    (pytester.path / "mcpmock.toml").write_text(text, "utf-8")
+
+    with pytest.raises(pytest.UsageError) as raised:
+        settings_of(item_of(pytester, ""))
+    found = [f"mcpmock.toml: {place}" in str(raised.value) for place in ("replay.order: ",
+             "match.likes: unknown key; did you mean like?", "redact.as: ", "diff")]  # fmt: skip
+    assert [True, True, True, False] == found
+
+
 def test_file_names() -> None:
     """What may be in one stays; all else is told apart by a hash."""
     assert "test_a.b-1" == file_name("test_a.b-1")
