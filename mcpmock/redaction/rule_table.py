@@ -2,11 +2,12 @@
 there is one: the converter takes 15 ms.
 """
 
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import attrs
 
 from mcpmock.options.converter import ParsedText, read_rule_lists
+from mcpmock.options.redacting import PlaceholderNumbers
 
 from .redaction_rules import NO_OWN_RULES, RedactionRules
 
@@ -22,7 +23,7 @@ class _RedactionTable:
     value: tuple[Annotated[RedactionRules, _one("value")], ...] = ()
     path: tuple[Annotated[RedactionRules, _one("path")], ...] = ()
     keep: tuple[Annotated[RedactionRules, _one("keep")], ...] = ()
-    as_: Literal["hash", "number"] | None = None
+    as_: PlaceholderNumbers | None = None
 
     def rules(self) -> RedactionRules:
         return sum((*self.key, *self.value, *self.path, *self.keep), NO_OWN_RULES)

@@ -144,7 +144,7 @@ def test_the_project_file(run: Run, file: Path) -> None:
         (
             '[redact]\nkeys = ["a"]\nvalue = ["(", "x*"]\nas = "md5"\n',
             ["redact.keys: unknown key; did you mean key?", "redact.value[0]: ",
-             "redact.value[1]: ", "redact.as: expected one of hash, number, not 'md5'"],
+             "redact.value[1]: ", "redact.as: expected one of number, hash, not 'md5'"],
         ),
         ('[redact]\noutput = "x"\n', ["redact.output: unknown key; known: as, keep, "]),
         ("[redcat]\n", ["[redcat]: no command of mcpmock; did you mean redact?"]),

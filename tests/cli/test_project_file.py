@@ -185,7 +185,7 @@ def test_all_tables_are_checked(run: Run, project: Path, command: str) -> None:
         "match.ignore[2]: expected a text, not 3",
         "match.likes: unknown key; did you mean like? known: echo, ignore, like",
         "redact.value[0]: '(' is no regular expression",
-        "redact.as: expected one of hash, number, not 'md5'",
+        "redact.as: expected one of number, hash, not 'md5'",
         "[replya]: no command of mcpmock; did you mean replay?",
     ]
     assert wanted == [line[: len(start)] for line, start in zip(told, wanted, strict=True)]

@@ -295,7 +295,7 @@ def test_bad_rules(rules: dict[str, list[str]], words: str) -> None:
         ({"zzz": ["a"]}, ".zzz: unknown key; known: as, keep, key, path, value"),
         ({"key": "a"}, ".key: expected a list of texts, not 'a'"),
         ({"key": [1]}, ".key[0]: expected a text, not 1"),
-        ({"as": "hsah"}, ".as: expected one of hash, number, not 'hsah'"),
+        ({"as": "hsah"}, ".as: expected one of number, hash, not 'hsah'"),
     ],
 )
 def test_bad_tables(table: Any, mistake: str) -> None:
