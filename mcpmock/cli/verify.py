@@ -80,7 +80,7 @@ def verify(
     if driven.status not in (0, DIFFERENT):
         return driven.status
     fail_on = FailOn.parse(comparing.fail_on, "risky")
-    failure = failed_start(driven.live)
+    failure = failed_start(driven.live, recorded)
     for line in told if failure is None else failure.lines:
         say(line)
     if failure is not None:

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -234,9 +235,9 @@ def test_a_signal_while_the_client_starts(
     put(home / "bin/claude", "#!/bin/sh\nexec sleep 60\n")
     start = subprocess.Popen
 
-    def interrupted(words: list[str], env: dict[str, str]) -> subprocess.Popen[bytes]:
+    def interrupted(words: list[str], **how: Any) -> subprocess.Popen[bytes]:
         os.kill(os.getpid(), signal.SIGTERM)
-        return start(words, env=env)
+        return start(words, **how)
 
     monkeypatch.setattr(subprocess, "Popen", interrupted)
 

@@ -48,6 +48,7 @@ COMMANDS: list[tuple[str, ...]] = [
     ("replay", "a.jsonl", "--listen", "127.0.0.1:0"),
     ("replay", "a.jsonl", "--fault", "latenzy"),
     ("report", "a.jsonl", "-o", "OUT.html"),
+    ("review", "nowhere.rej.jsonl"),
     ("run", "--", "nosuch"),
     ("scan", "nowhere.jsonl"),
     ("show", "nowhere.jsonl"),

@@ -50,6 +50,14 @@ def test_processes(events: list[tuple[str, object]], sentence: str | None) -> No
     assert sentence == (found and found.sentence)
 
 
+def test_a_server_that_did_not_answer_when_it_was_recorded() -> None:
+    """It does the same again, which is compared."""
+    silent = cassette(("c2s", INITIALIZE), ("end", {"exit": 0}))
+
+    assert None is failed_start(silent, silent)
+    assert None is not failed_start(silent, cassette(("c2s", INITIALIZE), ("s2c", WELCOME)))
+
+
 def test_what_it_printed() -> None:
     """Usage on standard output is shown, without control characters."""
     live = cassette(("c2s", INITIALIZE), s(b"usage: \x1b[1mx"), s(b"  -h"), ("end", {"exit": 0}))
