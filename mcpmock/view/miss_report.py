@@ -20,12 +20,14 @@ def miss_lines(miss: Miss, file: Path, *, keywords: bool = False) -> list[str]:
         return [miss.unread]
     command = ["--filter", term("method", miss.method)]
     show = mcpmock_command("show", str(file), options=command)
+    advice = f"see `{show}`; record again to add it"
+    is_mock = file.suffix == ".toml"
     return [
-        f"nothing recorded in {file} answers {miss.request}",
+        f"nothing {'written' if is_mock else 'recorded'} in {file} answers {miss.request}",
         *([f"  {miss.revisions}"] if miss.revisions else []),
         *(f"  {near.source}: {near.why}{near.describe()}" for near in miss.near),
         *_allowing(miss, keywords),
-        f"  see `{show}`; record again to add it",
+        f"  {'add an answer to it: `mcpmock help mocks`' if is_mock else advice}",
     ]
 
 

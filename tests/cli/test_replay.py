@@ -239,6 +239,14 @@ def test_near_misses_of_a_stub() -> None:
     ] == lines[1:3]
 
 
+def test_a_miss_of_a_mock() -> None:
+    """It was never recorded, so nothing can be recorded again."""
+    first, *_, last = miss_lines(Miss("tools/call", ()), Path("a.toml"))
+
+    assert first.startswith("nothing written in a.toml answers ")
+    assert "  add an answer to it: `mcpmock help mocks`" == last
+
+
 def test_null_is_not_absent() -> None:
     """A recorded or live null is shown as null."""
     near = NearMiss(4, "different", tuple(compare({"a": None}, {"a": 1, "c": None})))
