@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from mcpmock.stubs import builder, catalog, mock_file, stage
 from tests.test_pytest_plugin import run, suite
 
-__all__ = ["run"]
+# A run inside forgets the modules that it imports, and their classes are others in the next one.
+__all__ = ["builder", "catalog", "mock_file", "run", "stage"]
 
 CALL = """
 CALL = b'{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"now"}}\\n'
