@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import Enum
+from pathlib import Path
 
 from mcpmock.printable import printable
 
@@ -49,6 +50,20 @@ class McpMockError(Exception):
     def __str__(self) -> str:
         # A traceback and a test report print it too, and it may quote what was recorded.
         return printable(super().__str__())
+
+
+class FileMistakes(McpMockError):
+    """A file that people write has mistakes: all of them, each behind its path in the file."""
+
+    exit_code = 3
+
+    def __init__(self, file: Path, mistakes: list[str]) -> None:
+        self.mistakes = [f"{file}: {mistake}" for mistake in mistakes]
+        super().__init__("; ".join(self.mistakes))
+
+    @property
+    def lines(self) -> list[str]:
+        return self.mistakes
 
 
 def _remade(

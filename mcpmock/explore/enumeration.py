@@ -78,8 +78,7 @@ class Space:
             if (first, second) in seen:
                 continue
             seen.add((first, second))
-            if not _clash(changes[first], changes[second]):
-                yield self.variant("pairs", changes[first], changes[second])
+            yield self.variant("pairs", changes[first], changes[second])
 
     def variant(self, step: Any, *changes: VariantChange) -> Variant:
         return Variant(step=step, changes=changes, take=self.take, session=self.session)
@@ -338,13 +337,6 @@ class _Target:
     nth: int
     shown: str
     request: RecordedRequest | None
-
-
-def _clash(one: VariantChange, other: VariantChange) -> bool:
-    """Return whether one cuts a message in pieces that the other one changes, holds or adds to:
-    what came out would be no message.
-    """
-    return "slicer" in (one.kind, other.kind) and one.request == other.request
 
 
 def _change_at(

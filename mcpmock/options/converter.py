@@ -61,8 +61,10 @@ def table_converter() -> Converter:
     for plain in (str, bool, int):  # else cattrs calls `int("5")`
         converter.register_structure_hook(plain, read_value)
     converter.register_structure_hook_func(lambda type_: not _holds_table(type_), read_value)
-    converter.register_structure_hook_factory(_is_list_of_tables, _list_hook)
-    converter.register_structure_hook_factory(_is_list_of_texts, _texts_hook)
+    converter.register_structure_hook_factory(
+        _is_list_of_tables, partial(_list_hook, "tables, as in [[name]]")
+    )
+    converter.register_structure_hook_factory(_is_list_of_texts, partial(_list_hook, "texts"))
     converter.register_structure_hook_factory(_is_table_of_values, _values_hook)
     converter.register_structure_hook_factory(attrs.has, table_hook)
     return converter
@@ -136,14 +138,14 @@ def _is_list_of_tables(type_: Any) -> bool:
     return get_origin(type_) is tuple and _holds_table(type_)
 
 
-def _list_hook(type_: Any, converter: Converter) -> Any:
-    tables: Any = list[get_args(type_)[0]]  # type: ignore[misc]
-    read = list_structure_factory(tables, converter)
+def _list_hook(what: str, type_: Any, converter: Converter) -> Any:
+    items: Any = list[get_args(type_)[0]]  # type: ignore[misc]
+    read = list_structure_factory(items, converter)
 
     def read_checked(written: Any, _type: Any) -> Any:
         if not isinstance(written, list):
-            raise ValueError(f"expected a list of tables, as in [[name]], not {shown(written)}")
-        return tuple(read(written, tables))
+            raise ValueError(f"expected a list of {what}, not {shown(written)}")
+        return tuple(read(written, items))
 
     return read_checked
 
@@ -151,18 +153,6 @@ def _list_hook(type_: Any, converter: Converter) -> Any:
 def _is_list_of_texts(type_: Any) -> bool:
     item = get_args(type_)[0] if get_origin(type_) is tuple else None
     return get_origin(item) is Annotated and isinstance(get_args(item)[1], ParsedText)
-
-
-def _texts_hook(type_: Any, converter: Converter) -> Any:
-    texts: Any = list[get_args(type_)[0]]  # type: ignore[misc]
-    read = list_structure_factory(texts, converter)
-
-    def read_checked(written: Any, _type: Any) -> Any:
-        if not isinstance(written, list):
-            raise ValueError(f"expected a list of texts, not {shown(written)}")
-        return tuple(read(written, texts))
-
-    return read_checked
 
 
 def _is_table_of_values(type_: Any) -> bool:

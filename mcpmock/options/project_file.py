@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-from mcpmock.errors import McpMockError
+from mcpmock.errors import FileMistakes, McpMockError
 
 FILE_NAME, PYTHON_FILE_NAME = "mcpmock.toml", "pyproject.toml"
 _MARK = b"tool.mcpmock"
@@ -24,18 +24,8 @@ TableReader = Callable[[Any], Iterable[str]]
 """Gives the mistakes in a table, each behind its path in it: `.like[1]: expected a text`."""
 
 
-class ProjectFileError(McpMockError):
+class ProjectFileError(FileMistakes):
     """A project file has mistakes: all of them, each with its place."""
-
-    exit_code = 3
-
-    def __init__(self, file: Path, mistakes: list[str]) -> None:
-        self.mistakes = [f"{file}: {mistake}" for mistake in mistakes]
-        super().__init__("; ".join(self.mistakes))
-
-    @property
-    def lines(self) -> list[str]:
-        return self.mistakes
 
 
 @attrs.frozen

@@ -245,7 +245,7 @@ class _Reading:
 
     def _read(self, first: int, events: Sequence[Event], block: bytes) -> None:
         """Read these events; the block is the messages in them."""
-        # speed: 1.3 us an event instead of 2.8 (tools/growth.py --rows first). Nearly all events
+        # speed: 1.3 us an event instead of 2.8 (tools/growth.py --rows replay). Nearly all events
         # are requests and plain answers: they are read here, without a call for each.
         places, ranks, answers, stops, closing = (
             self.places,

@@ -127,11 +127,6 @@ class Miss:
         return f"{self.method} {self.asked}".rstrip()
 
     @property
-    def is_used_up(self) -> bool:
-        """Whether the recording answers the request, but not so often."""
-        return any(near.why == USED_UP for near in self.near)
-
-    @property
     def allow(self) -> tuple[ProposedOption, ...]:
         """The fewest options that would let a recorded request answer: those of the nearest."""
         found = [near.allow for near in self.near if near.allow]

@@ -17,7 +17,7 @@ from typing import Annotated, Any, Literal
 import attrs
 from cattrs import Converter
 
-from mcpmock.errors import McpMockError
+from mcpmock.errors import FileMistakes
 from mcpmock.matching.kinds import like
 from mcpmock.options.converter import (
     TableError,
@@ -38,18 +38,8 @@ _PLACE = re.compile(r"\\\{\{|\{\{([^{}]+)\}\}")
 _ANSWERS = ("reply", "fail", "error", "hang", "recorded")
 
 
-class MockFileError(McpMockError):
+class MockFileError(FileMistakes):
     """A mock cannot be read, or has mistakes: all of them, each with its path."""
-
-    exit_code = 3
-
-    def __init__(self, file: Path, mistakes: list[str]) -> None:
-        self.mistakes = [f"{file}: {mistake}" for mistake in mistakes]
-        super().__init__("; ".join(self.mistakes))
-
-    @property
-    def lines(self) -> list[str]:
-        return self.mistakes
 
 
 @attrs.frozen

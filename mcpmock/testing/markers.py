@@ -58,11 +58,6 @@ _ADVICE = {
 }
 
 
-def own_marker(item: pytest.Item) -> pytest.Mark | None:
-    """Return a marker of the test itself, not of its class or module."""
-    return next((mark for mark in item.own_markers if mark.name == NAME), None)
-
-
 def check_keywords(given: Mapping[str, Any], table: type, owner: str) -> None:
     """Raise TypeError for a keyword that the table does not have: with the nearest, and all."""
     known = [one.name for one in keywords_of(table)]
