@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
     from mcpmock.api.cassettes import check, diff, load, redact, scan, stats
     from mcpmock.api.drive import Driven, drive
-    from mcpmock.api.judging import MissError
     from mcpmock.api.log import Call
     from mcpmock.api.record import record
     from mcpmock.api.server import ReplayServer, connect, replay, serve
+    from mcpmock.api.verdict import MissError
     from mcpmock.cassette.model import Cassette
     from mcpmock.channels.channel import MessageChannel
     from mcpmock.errors import McpMockError
@@ -90,7 +90,7 @@ __all__ = [
 _NAMES = {
     "api.cassettes": ("check", "diff", "load", "redact", "scan", "stats"),
     "api.drive": ("Driven", "drive"),
-    "api.judging": ("MissError",),
+    "api.verdict": ("MissError",),
     "api.log": ("Call",),
     "api.record": ("record",),
     "api.server": ("ReplayServer", "connect", "replay", "serve"),

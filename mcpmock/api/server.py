@@ -34,12 +34,12 @@ from mcpmock.sessions.replay import Replay, scheduled
 from mcpmock.sessions.run import Front, Setup, run_sessions
 from mcpmock.stubs.builder import Stub
 
-from .judging import check_misses, judged
 from .recorded_calls import RecordedCalls
 from .sdk_transport import sdk_transport
 from .targets import say
 from .thread import require_trio
 from .thread_server import ThreadServer
+from .verdict import check_misses, judged
 
 if TYPE_CHECKING:
     import trio

@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.reviewing import ReviewOptions
+from mcpmock.options.review import ReviewOptions
 from mcpmock.printable import many, printable
 
 from .option_table import options
 from .output import emit, encodable, is_terminal, print_lines, say
 
 if TYPE_CHECKING:
-    from mcpmock.batch.pending import PendingTest
+    from mcpmock.batch.review import PendingTest
     from mcpmock.semantic_diff.compare import Diff
 
 _NO_TEST = "(no test)"
@@ -38,7 +38,7 @@ def review(paths: tuple[str, ...], reviewing: ReviewOptions, console: ConsoleOpt
 
     Exit status: 0 if nothing is pending at the end, else 1; 2 if there is no terminal to ask on.
     """
-    from mcpmock.batch.pending import find_pending
+    from mcpmock.batch.review import find_pending
 
     if reviewing.accept + reviewing.reject + reviewing.only_list > 1:
         raise click.UsageError("--accept, --reject and --list are mutually exclusive")

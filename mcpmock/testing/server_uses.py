@@ -16,8 +16,8 @@ from typing import Any
 import attrs
 import pytest
 
-from mcpmock.api.judging import warn_of_idle_faults
 from mcpmock.api.thread_server import ThreadServer
+from mcpmock.api.verdict import warn_of_idle_faults
 from mcpmock.batch.sources import is_mock
 from mcpmock.options.testing import TestServerOptions
 

@@ -17,13 +17,13 @@ import trio
 
 from mcpmock.api.cassettes import load
 from mcpmock.api.drive import Driven, drive_server
-from mcpmock.api.judging import describe_misses, warn_of_idle_faults
 from mcpmock.api.recorded_calls import RecordedCalls
 from mcpmock.api.sdk_transport import sdk_transport
 from mcpmock.api.server import ReplayServer, read_authorization, replay_options
 from mcpmock.api.targets import parse_server, say
 from mcpmock.api.thread import Thread
 from mcpmock.api.thread_server import ThreadServer
+from mcpmock.api.verdict import describe_misses, warn_of_idle_faults
 from mcpmock.batch.match_rules import with_rules_beside
 from mcpmock.cassette.merge import own_first
 from mcpmock.cassette.model import Cassette

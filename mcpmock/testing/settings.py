@@ -13,9 +13,9 @@ from typing import Any
 import attrs
 import pytest
 
-from mcpmock.api.judging import check_misses
 from mcpmock.api.server import read_authorization, replay_options, to_stub
 from mcpmock.api.targets import command_words, parse_server
+from mcpmock.api.verdict import check_misses
 from mcpmock.batch.redaction_rules import redaction_rules_of
 from mcpmock.batch.rule_tables import RULE_TABLES
 from mcpmock.batch.sources import is_mock
