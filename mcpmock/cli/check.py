@@ -75,7 +75,12 @@ def _lines(name: str, report: CheckReport, *, verbose: bool) -> Iterator[str]:
         if more:
             yield f"    {printable(more)}"
     counts = [many(count, level.value) for level in Level if (count := report.count(level))]
+    unchecked = [one for one in report.unchecked if verbose or not one.quiet]
+    for one in unchecked:
+        place = f"{name}:{one.line}" if one.line else name
+        yield f"{place}: not checked: {printable(one.what)}: {printable(brief(one.why, limit))}"
     verdict = counts if report.count(Level.ERROR) else ["ok", *counts]
+    verdict += [f"{len(unchecked)} not checked"] if unchecked else []
     size = f"{many(report.takes, 'take')}, {many(report.events, 'event')}"
     yield f"{name}: {size}: {', '.join(verdict)}"
 
@@ -106,7 +111,7 @@ def _reason_for(found: Found) -> str:
     violation = found.violation
     if violation.known is not None:
         return violation.known.words
-    return f'{violation.cited}: "{violation.rule.sentence}"'
+    return f'{violation.cited}: "{violation.sentence}"'
 
 
 def _values(file: str, report: CheckReport) -> Iterator[dict[str, Any]]:
@@ -115,6 +120,9 @@ def _values(file: str, report: CheckReport) -> Iterator[dict[str, Any]]:
         yield {**where, "level": finding.level.value, "text": finding.text}
     for found in report:
         yield {"type": "violation", "file": file, "line": found.line, **_members(found)}
+    for one in report.unchecked:
+        where = {"type": "unchecked", "file": file, "line": one.line, "take": one.take}
+        yield {**where, "event": one.event.n, "what": one.what, "why": one.why}
     counts = {f"{level.value}s": report.count(level) for level in Level}
     size = {"takes": report.takes, "events": report.events}
     yield {"type": "check", "file": file, **size, **counts, "damaged": report.damaged}
@@ -128,9 +136,11 @@ def _members(found: Found) -> dict[str, Any]:
         "event": found.event.n,
         "level": violation.level.value,
         "rule": violation.rule.name,
+        "by": violation.by,
+        "path": violation.path or None,
         "text": violation.text,
         "revision": revision,
         "section": section,
-        "sentence": violation.rule.sentence,
+        "sentence": violation.sentence,
         "known": None if violation.known is None else violation.known.words,
     }

@@ -25,7 +25,7 @@ from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, TOKEN_PATH
 from mcpmock.protocol.raw_json import locate
 from mcpmock.protocol.revisions import speaks_modern
-from mcpmock.rules.checker import check
+from mcpmock.rules.checker import Unchecked, check
 from mcpmock.trials.oracle import Broken, Oracle, Oracles, Verdict
 
 from .recorded_call import messages_of_events, requests_of
@@ -403,6 +403,8 @@ def violations_of(
     )
     requests = {n: one.place for one in requests_of(events) for n in one.events}
     for found in check(cassette):
+        if isinstance(found, Unchecked):
+            continue
         violation = found.violation
         if found.event.d != side or violation.level is not Level.ERROR:
             continue
@@ -411,7 +413,7 @@ def violations_of(
         other: Literal["c2s", "s2c"] = "s2c" if side == "c2s" else "c2s"
         if any(asked[other, what] > 1 for what in _answers_to(found.event)):
             continue  # it was asked twice, so it may be answered twice
-        cites = f'{violation.cited}: "{violation.rule.sentence}"'
+        cites = f'{violation.cited}: "{violation.sentence}"'
         yield BrokenRule(
             violation.rule.name, requests.get(found.event.n, ""), violation.text, cites
         )

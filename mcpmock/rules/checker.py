@@ -12,7 +12,7 @@ from mcpmock.protocol.transport_facts import NO_SESSION
 
 from .context import ServerState
 from .conversation import ConversationChecker
-from .specification import Violation
+from .specification import Unjudged, Violation
 
 
 @attrs.frozen
@@ -27,8 +27,25 @@ class Found:
     """The line of the event, from 1; 0 if what was checked is no file."""
 
 
-def check(cassette: Cassette) -> Iterator[Found]:
-    """Yield the violations in a cassette, take by take, in the order of the events."""
+@attrs.frozen
+class Unchecked:
+    """What could not be checked in a cassette: `what` it is, and `why`."""
+
+    take: int
+    """The number of the take, from 1."""
+    event: Event
+    what: str
+    why: str
+    quiet: bool = False
+    """Whether that is usual, and only said where everything is."""
+    line: int = 0
+    """The line of the event, from 1; 0 if what was checked is no file."""
+
+
+def check(cassette: Cassette) -> Iterator[Found | Unchecked]:
+    """Yield the violations in a cassette and what could not be checked, take by take, in the order
+    of the events.
+    """
     for number, take in enumerate(cassette.takes, 1):
         checker = TakeChecker(number, take, damaged=bool(cassette.damage))
         for event in take.events:
@@ -50,8 +67,8 @@ class TakeChecker:
     def __attrs_post_init__(self) -> None:
         self._transport = self.take.transport  # looks at all events: not again for each session
 
-    def check(self, event: Event) -> Iterator[Found]:
-        """Yield the violations in the next event."""
+    def check(self, event: Event) -> Iterator[Found | Unchecked]:
+        """Yield the violations in the next event, and what in it could not be checked."""
         if names_endpoint(event):  # of a take that grows
             self._transport = self.take.transport
         conversation = self._conversations.get(event.s)
@@ -64,5 +81,8 @@ class TakeChecker:
             conversation.mark_incomplete()
         frame = None if event.oversize is not None else event.frame
         if frame is not None:
-            for violation in conversation.check(frame, event.n):
-                yield Found(self.number, event, violation)
+            for one in conversation.check(frame, event.n):
+                if isinstance(one, Unjudged):
+                    yield Unchecked(self.number, event, *one)
+                else:
+                    yield Found(self.number, event, one)

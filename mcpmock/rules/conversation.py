@@ -23,7 +23,7 @@ from .exchange import MAX_REMEMBERED, CheckedExchange, OpenExchanges
 from .memory import IncompleteMessages, slim_request
 from .messages import Judge, MessageChecker
 from .revisions import revision_named, revision_of
-from .specification import Breach, Violation
+from .specification import Breach, Unjudged, Violation
 
 _END_OF_STREAM = b"[DONE]"
 """The last event of the APIs of language models, which some frameworks write at the end of every
@@ -61,9 +61,12 @@ class ConversationChecker:
         """Note that part of the session was not seen."""
         self.state.incomplete = True
 
-    def check(self, frame: m.Frame, number: int) -> list[Violation]:
-        """Return the violations in this frame; each carries its `number`."""
+    def check(self, frame: m.Frame, number: int) -> list[Violation | Unjudged]:
+        """Return the violations in this frame, each with its `number`, and what could not be
+        looked at.
+        """
         self._judge.number = number
+        self._judge.sender = "client" if frame.direction is m.C2S else "server"
         if isinstance(frame.fact, m.Fragment):
             whole = self._incomplete.add_piece(frame)
             self.state.incomplete |= self._incomplete.lost
@@ -73,7 +76,9 @@ class ConversationChecker:
             return list(self._check_fact(frame, exchange))
         return [] if frame.fact is not None else list(self._check_messages(frame, None))
 
-    def _check_fact(self, frame: m.Frame, exchange: CheckedExchange) -> Iterator[Violation]:
+    def _check_fact(
+        self, frame: m.Frame, exchange: CheckedExchange
+    ) -> Iterator[Violation | Unjudged]:
         match frame.fact:
             case m.HttpRequest() | m.HttpResponse():
                 yield from self._check_head(frame, exchange)
@@ -103,7 +108,7 @@ class ConversationChecker:
 
     def _violations(
         self, breaches: Iterable[Breach], exchange: CheckedExchange, revision: str | None = None
-    ) -> Iterator[Violation]:
+    ) -> Iterator[Violation | Unjudged]:
         return self._judge.violations(breaches, exchange, revision)
 
     @property
@@ -124,7 +129,9 @@ class ConversationChecker:
         if exchange.head is not None and len(self.state.server.paths) < MAX_REMEMBERED:
             self.state.server.paths.add(exchange.head.path)
 
-    def _check_head(self, frame: m.Frame, exchange: CheckedExchange) -> Iterator[Violation]:
+    def _check_head(
+        self, frame: m.Frame, exchange: CheckedExchange
+    ) -> Iterator[Violation | Unjudged]:
         """Check a head; the head of a POST waits for its body, which names the revision."""
         if isinstance(frame.fact, m.HttpResponse) and frame.fact.repeats_request:
             self._checker.take_back(exchange)
@@ -135,7 +142,7 @@ class ConversationChecker:
         elif exchange.method != "POST" or exchange.posted is not None:
             yield from self._check_response_head(exchange)
 
-    def _check_request_head(self, exchange: CheckedExchange) -> Iterator[Violation]:
+    def _check_request_head(self, exchange: CheckedExchange) -> Iterator[Violation | Unjudged]:
         if not self._is_mcp(exchange):
             return
         if self._streamable:
@@ -144,11 +151,13 @@ class ConversationChecker:
         elif exchange.method == "POST":
             yield from self._violations(self._sse.check_post(exchange), exchange, FIRST)
 
-    def _check_response_head(self, exchange: CheckedExchange) -> Iterator[Violation]:
+    def _check_response_head(self, exchange: CheckedExchange) -> Iterator[Violation | Unjudged]:
         if self._streamable and self._is_mcp(exchange):
             yield from self._violations(self._heads.check_response(exchange, self.state), exchange)
 
-    def _check_request_body(self, frame: m.Frame, exchange: CheckedExchange) -> Iterator[Violation]:
+    def _check_request_body(
+        self, frame: m.Frame, exchange: CheckedExchange
+    ) -> Iterator[Violation | Unjudged]:
         """Check the messages in the body of a POST, and its heads."""
         posted = m.parse_items(frame.raw)
         exchange.posted = posted
@@ -166,7 +175,7 @@ class ConversationChecker:
 
     def _check_response_message(
         self, frame: m.Frame, exchange: CheckedExchange
-    ) -> Iterator[Violation]:
+    ) -> Iterator[Violation | Unjudged]:
         """Check a message in the body of a response."""
         if not self._streamable:
             yield from self._violations(
@@ -195,7 +204,7 @@ class ConversationChecker:
 
     def _check_messages(
         self, frame: m.Frame, exchange: CheckedExchange | None
-    ) -> Iterator[Violation]:
+    ) -> Iterator[Violation | Unjudged]:
         batch = (items(frame.raw) or []) if frame.raw[:1] != b"{" else []
         for raw in batch or [frame.raw]:
             checked, violations = self._checker.check(

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Iterator
+from typing import Literal
 
 import attrs
 
@@ -25,7 +26,7 @@ from .known_deviations import find_deviation
 from .memory import drop_oldest, slim_request, too_long
 from .progress import ProgressTracker
 from .revisions import revision_of, revision_of_call
-from .specification import Breach, Violation, in_force
+from .specification import Breach, Unjudged, Violation, in_force
 from .subscriptions import Subscriptions
 
 _NEED_WHOLE_SESSION = {
@@ -40,29 +41,37 @@ _NEED_WHOLE_SESSION = {
 @attrs.define
 class Judge:
     """Turns breaches of the rules of a revision into violations. `number` is that of the current
-    frame.
+    frame, `sender` the side that sent it.
     """
 
     state: State
     number: int = 0
+    sender: Literal["client", "server"] = "client"
 
     def violations(
         self,
-        breaches: Iterable[Breach],
+        breaches: Iterable[Breach | Unjudged],
         exchange: CheckedExchange | None,
         revision: str | None = None,
         message: CheckedMessage | None = None,
-    ) -> Iterator[Violation]:
+    ) -> Iterator[Violation | Unjudged]:
         """Yield the violations; a breach outside any message takes the revision of its exchange."""
         if message is None and revision is None and exchange is not None:
             revision = exchange.revision
         rules = in_force(revision or "")
         for breach in breaches:
+            if isinstance(breach, Unjudged):
+                yield breach
+                continue
             rule = rules.get(breach.rule)
             if rule is None or (self.state.incomplete and rule.name in _NEED_WHOLE_SESSION):
                 continue
             deviation = find_deviation(rule.name, message, exchange, self.state)
-            yield Violation(self.number, rule, revision or "", breach.text, deviation)
+            by = self.sender if rule.by == "either" else rule.by
+            yield Violation(
+                *(self.number, rule, revision or "", breach.text, deviation, by),
+                *(breach.path, breach.sentence),
+            )
 
 
 @attrs.define
@@ -112,9 +121,9 @@ class MessageChecker:
         message: Message,
         exchange: CheckedExchange | None,
         batch: int = 0,
-    ) -> tuple[CheckedMessage, list[Violation]]:
-        """Return the message with its context, and its violations. `batch` is the size of its
-        batch.
+    ) -> tuple[CheckedMessage, list[Violation | Unjudged]]:
+        """Return the message with its context, its violations, and what could not be looked at.
+        `batch` is the size of its batch.
         """
         if too_long(message):
             self.state.incomplete = True
@@ -159,7 +168,7 @@ class MessageChecker:
         """Drop the space of ids of a caller without a session, when its exchange has ended."""
         self._exchanges.pop(number, None)
 
-    def _breaches(self, checked: CheckedMessage, ids: IdSpace) -> Iterator[Breach]:
+    def _breaches(self, checked: CheckedMessage, ids: IdSpace) -> Iterator[Breach | Unjudged]:
         state = self.state
         yield from jsonrpc.check_message(checked, state.transport)
         # What the conditions leave out would find nothing: each of these costs a microsecond, and

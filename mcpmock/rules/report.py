@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import attrs
 
@@ -10,7 +10,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.validate import Finding, Inspection, inspect
 from mcpmock.errors import Level
 
-from .checker import Found, check
+from .checker import Found, Unchecked, check
 
 
 @attrs.frozen
@@ -35,6 +35,8 @@ class CheckReport:
     """
     violations: tuple[Found, ...]
     """In the order of the events."""
+    unchecked: tuple[Unchecked, ...] = ()
+    """What in the traffic could not be checked, in the order of the events."""
 
     def __iter__(self) -> Iterator[Found]:
         return iter(self.violations)
@@ -64,7 +66,7 @@ class CheckReport:
 def check_cassette(cassette: Cassette) -> CheckReport:
     """Return the report on a cassette that was read, so without its lines."""
     events = sum(len(take.events) for take in cassette.takes)
-    return CheckReport(len(cassette.takes), events, (), tuple(check(cassette)))
+    return _report(len(cassette.takes), events, (), check(cassette))
 
 
 def check_data(data: bytes, only: str | None = None) -> CheckReport:
@@ -73,12 +75,24 @@ def check_data(data: bytes, only: str | None = None) -> CheckReport:
     """
     inspection = inspect(data)
     findings = tuple(one for one in inspection.findings if one.damage or only != "protocol")
-    found = () if only == "integrity" else tuple(_with_lines(inspection))
-    return CheckReport(inspection.takes, inspection.events, findings, found)
+    found = () if only == "integrity" else _with_lines(inspection)
+    return _report(inspection.takes, inspection.events, findings, found)
 
 
-def _with_lines(inspection: Inspection) -> Iterator[Found]:
-    """Yield each violation with the line of its event."""
+def _report(
+    takes: int, events: int, findings: tuple[Finding, ...], found: Iterable[Found | Unchecked]
+) -> CheckReport:
+    violations, unchecked = list[Found](), list[Unchecked]()
+    for one in found:
+        if isinstance(one, Found):
+            violations.append(one)
+        else:
+            unchecked.append(one)
+    return CheckReport(takes, events, findings, tuple(violations), tuple(unchecked))
+
+
+def _with_lines(inspection: Inspection) -> Iterator[Found | Unchecked]:
+    """Yield each with the line of its event."""
     sheets = {sheet.header.number: sheet for sheet in inspection.sheets if sheet.header}
     lines: dict[int, dict[int, int]] = {}
     for found in check(inspection.cassette):

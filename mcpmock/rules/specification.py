@@ -9,7 +9,7 @@ method in `protocol.methods`.
 from __future__ import annotations
 
 from functools import cache
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 import attrs
 
@@ -22,12 +22,17 @@ _MOVED = {(FIRST, "basic/index"): "basic/messages"}
 """Pages that have another path in a revision, with the same sentences."""
 
 
+By = Literal["client", "server", "either"]
+
+
 @attrs.frozen
 class Rule:
     """One row: `since` and `until` are the first and the last revision in which it holds."""
 
     name: str
     level: Level
+    by: By
+    """Which side breaks it; `either` of those that both sides can."""
     section: str
     """The page of the specification, below the revision."""
     sentence: str
@@ -45,6 +50,18 @@ class Breach(NamedTuple):
 
     rule: str
     text: str
+    path: str = ""
+    """The place in the message, `$.result.tools[1].inputSchema`, if one place is wrong."""
+    sentence: str = ""
+    """What is said of it, for a rule that stands for many sentences."""
+
+
+class Unjudged(NamedTuple):
+    """What a rule could not look at, and why; `quiet` if this is usual."""
+
+    what: str
+    why: str
+    quiet: bool = False
 
 
 @attrs.frozen
@@ -58,10 +75,21 @@ class Violation:
     text: str
     known: Deviation | None = None
     """The known deviation of an SDK that explains it."""
+    by: Literal["client", "server"] = "server"
+    """The side that sent what is wrong."""
+    path: str = ""
+    """The place in the message, `$.result.tools[1].inputSchema`, if one place is wrong."""
+    said: str = ""
+    """The sentence, where the rule stands for many."""
 
     @property
     def level(self) -> Level:
         return self.rule.level if self.known is None else Level.NOTICE
+
+    @property
+    def sentence(self) -> str:
+        """The sentence that is broken."""
+        return self.said or self.rule.sentence
 
     @property
     def cited(self) -> str:
@@ -73,170 +101,173 @@ MUST, SHOULD = Level.ERROR, Level.WARNING
 """A breach of a MUST is an error, one of a SHOULD a warning; so is what looks like a breach where
 two messages crossed on the wire.
 """
+EITHER: By = "either"
+CLIENT: By = "client"
+SERVER: By = "server"
 _2025_03, _2025_06 = REVISIONS[1], REVISIONS[2]
 
 RULES = (
     # `jsonrpc`
-    Rule("json-rpc", MUST, "basic/index", "All messages in MCP MUST follow the JSON-RPC 2.0 specification.", until=FIRST),
-    Rule("json-rpc", MUST, "basic/index", "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification.", since=_2025_03),
-    Rule("not-a-message", MUST, "basic/transports", "The server MUST NOT write anything to its stdout that is not a valid MCP message. The client MUST NOT write anything to the server's stdin that is not a valid MCP message.", until=LAST_LEGACY),
-    Rule("not-a-message", MUST, "basic/transports/stdio", "The server MUST NOT write anything to its stdout that is not a valid MCP message. The client MUST NOT write anything to the server's stdin that is not a valid MCP message.", since=LATEST),
-    Rule("utf-8", MUST, "basic/transports", "JSON-RPC messages MUST be UTF-8 encoded.", _2025_03, LAST_LEGACY),
-    Rule("utf-8", MUST, "basic/transports/index", "JSON-RPC messages MUST be UTF-8 encoded.", since=LATEST),
-    Rule("id-type", MUST, "basic/index", "Requests MUST include a string or integer ID."),
-    Rule("id-null", MUST, "basic/index", "Unlike base JSON-RPC, the ID MUST NOT be null."),
-    Rule("notification-id", MUST, "basic/index", "Notifications MUST NOT include an ID."),
-    Rule("request-id", MUST, "basic/index", "Requests MUST include a string or integer ID."),
-    Rule("result-id", MUST, "basic/index", "Responses MUST include the same ID as the request they correspond to.", until=_2025_06),
-    Rule("result-id", MUST, "basic/index", "Result responses MUST include the same ID as the request they correspond to.", since=LAST_LEGACY),
-    Rule("result-and-error", MUST, "basic/index", "Either a result or an error MUST be set. A response MUST NOT set both.", until=_2025_06),
-    Rule("result-and-error", MUST, "basic/index", "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification.", since=LAST_LEGACY),
-    Rule("error-code", MUST, "basic/index", "Error codes MUST be integers."),
-    Rule("error-members", MUST, "basic/index", "errors MUST include an error code and message at minimum.", _2025_03, _2025_06),
-    Rule("error-members", MUST, "basic/index", "Error responses MUST include an error field with a code and message.", since=LAST_LEGACY),
-    Rule("members-object", MUST, "basic/index", "params?: { [key: string]: unknown; }"),
-    Rule("batch", MUST, "basic/transports", "The body of the POST request MUST be a single JSON-RPC request, notification, or response. Messages are individual JSON-RPC requests, notifications, or responses.", _2025_06, LAST_LEGACY),
-    Rule("batch", MUST, "basic/transports/streamable-http", "The body of the HTTP POST MUST be a single JSON-RPC request or notification.", since=LATEST),
-    Rule("initialize-in-batch", MUST, "basic/lifecycle", "The initialize request MUST NOT be part of a JSON-RPC batch", _2025_03, _2025_03),
+    Rule("json-rpc", MUST, EITHER, "basic/index", "All messages in MCP MUST follow the JSON-RPC 2.0 specification.", until=FIRST),
+    Rule("json-rpc", MUST, EITHER, "basic/index", "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification.", since=_2025_03),
+    Rule("not-a-message", MUST, EITHER, "basic/transports", "The server MUST NOT write anything to its stdout that is not a valid MCP message. The client MUST NOT write anything to the server's stdin that is not a valid MCP message.", until=LAST_LEGACY),
+    Rule("not-a-message", MUST, EITHER, "basic/transports/stdio", "The server MUST NOT write anything to its stdout that is not a valid MCP message. The client MUST NOT write anything to the server's stdin that is not a valid MCP message.", since=LATEST),
+    Rule("utf-8", MUST, EITHER, "basic/transports", "JSON-RPC messages MUST be UTF-8 encoded.", _2025_03, LAST_LEGACY),
+    Rule("utf-8", MUST, EITHER, "basic/transports/index", "JSON-RPC messages MUST be UTF-8 encoded.", since=LATEST),
+    Rule("id-type", MUST, EITHER, "basic/index", "Requests MUST include a string or integer ID."),
+    Rule("id-null", MUST, EITHER, "basic/index", "Unlike base JSON-RPC, the ID MUST NOT be null."),
+    Rule("notification-id", MUST, EITHER, "basic/index", "Notifications MUST NOT include an ID."),
+    Rule("request-id", MUST, EITHER, "basic/index", "Requests MUST include a string or integer ID."),
+    Rule("result-id", MUST, EITHER, "basic/index", "Responses MUST include the same ID as the request they correspond to.", until=_2025_06),
+    Rule("result-id", MUST, EITHER, "basic/index", "Result responses MUST include the same ID as the request they correspond to.", since=LAST_LEGACY),
+    Rule("result-and-error", MUST, EITHER, "basic/index", "Either a result or an error MUST be set. A response MUST NOT set both.", until=_2025_06),
+    Rule("result-and-error", MUST, EITHER, "basic/index", "All messages between MCP clients and servers MUST follow the JSON-RPC 2.0 specification.", since=LAST_LEGACY),
+    Rule("error-code", MUST, EITHER, "basic/index", "Error codes MUST be integers."),
+    Rule("error-members", MUST, EITHER, "basic/index", "errors MUST include an error code and message at minimum.", _2025_03, _2025_06),
+    Rule("error-members", MUST, EITHER, "basic/index", "Error responses MUST include an error field with a code and message.", since=LAST_LEGACY),
+    Rule("members-object", MUST, EITHER, "basic/index", "params?: { [key: string]: unknown; }"),
+    Rule("batch", MUST, EITHER, "basic/transports", "The body of the POST request MUST be a single JSON-RPC request, notification, or response. Messages are individual JSON-RPC requests, notifications, or responses.", _2025_06, LAST_LEGACY),
+    Rule("batch", MUST, EITHER, "basic/transports/streamable-http", "The body of the HTTP POST MUST be a single JSON-RPC request or notification.", since=LATEST),
+    Rule("initialize-in-batch", MUST, CLIENT, "basic/lifecycle", "The initialize request MUST NOT be part of a JSON-RPC batch", _2025_03, _2025_03),
     # `lifecycle`
-    Rule("handshake-first", MUST, "basic/lifecycle", "The initialization phase MUST be the first interaction between client and server.", until=LAST_LEGACY),
-    Rule("handshake-twice", MUST, "basic/lifecycle", "The initialization phase MUST be the first interaction between client and server.", until=LAST_LEGACY),
-    Rule("request-before-answer", SHOULD, "basic/lifecycle", "The client SHOULD NOT send requests other than pings before the server has responded to the initialize request.", until=LAST_LEGACY),
-    Rule("request-before-initialized", SHOULD, "basic/lifecycle", "The server SHOULD NOT send requests other than pings and logging before receiving the initialized notification.", until=LAST_LEGACY),
-    Rule("initialized-missing", MUST, "basic/lifecycle", "After successful initialization, the client MUST send an initialized notification to indicate it is ready to begin normal operations", until=LAST_LEGACY),
-    Rule("initialize-params", MUST, "basic/lifecycle", "The client MUST initiate this phase by sending an initialize request containing: Protocol version supported, Client capabilities, Client implementation information", until=LAST_LEGACY),
-    Rule("initialize-result", MUST, "basic/lifecycle", "The server MUST respond with its own capabilities and information", until=LAST_LEGACY),
-    Rule("handshake-modern", MUST, "basic/versioning", "There is no negotiation handshake.", since=LATEST),
+    Rule("handshake-first", MUST, CLIENT, "basic/lifecycle", "The initialization phase MUST be the first interaction between client and server.", until=LAST_LEGACY),
+    Rule("handshake-twice", MUST, CLIENT, "basic/lifecycle", "The initialization phase MUST be the first interaction between client and server.", until=LAST_LEGACY),
+    Rule("request-before-answer", SHOULD, CLIENT, "basic/lifecycle", "The client SHOULD NOT send requests other than pings before the server has responded to the initialize request.", until=LAST_LEGACY),
+    Rule("request-before-initialized", SHOULD, SERVER, "basic/lifecycle", "The server SHOULD NOT send requests other than pings and logging before receiving the initialized notification.", until=LAST_LEGACY),
+    Rule("initialized-missing", MUST, CLIENT, "basic/lifecycle", "After successful initialization, the client MUST send an initialized notification to indicate it is ready to begin normal operations", until=LAST_LEGACY),
+    Rule("initialize-params", MUST, CLIENT, "basic/lifecycle", "The client MUST initiate this phase by sending an initialize request containing: Protocol version supported, Client capabilities, Client implementation information", until=LAST_LEGACY),
+    Rule("initialize-result", MUST, SERVER, "basic/lifecycle", "The server MUST respond with its own capabilities and information", until=LAST_LEGACY),
+    Rule("handshake-modern", MUST, SERVER, "basic/versioning", "There is no negotiation handshake.", since=LATEST),
     # `capabilities`
-    Rule("method-revision", SHOULD, "basic/lifecycle", "Both parties SHOULD: Respect the negotiated protocol version", until=_2025_03),
-    Rule("method-revision", MUST, "basic/lifecycle", "Both parties MUST: Respect the negotiated protocol version", _2025_06, LAST_LEGACY),
-    Rule("method-revision", MUST, "basic/versioning", "Every request declares the protocol version it is using in its _meta field.", since=LATEST),
-    Rule("method-sender", MUST, "schema", "ClientRequest, ServerRequest, ClientNotification and ServerNotification list what each side sends."),
-    Rule("capability", SHOULD, "basic/lifecycle", "Both parties SHOULD: Only use capabilities that were successfully negotiated", until=_2025_03),
-    Rule("capability", MUST, "basic/lifecycle", "Both parties MUST: Only use capabilities that were successfully negotiated", _2025_06, LAST_LEGACY),
-    Rule("logging-undeclared", MUST, "server/utilities/logging", "Servers that emit log message notifications MUST declare the logging capability"),
-    Rule("tools-undeclared", MUST, "server/tools", "Servers that support tools MUST declare the tools capability"),
-    Rule("resources-undeclared", MUST, "server/resources", "Servers that support resources MUST declare the resources capability"),
-    Rule("prompts-undeclared", MUST, "server/prompts", "Servers that support prompts MUST declare the prompts capability"),
-    Rule("completions-undeclared", MUST, "server/utilities/completion", "Servers that support completions MUST declare the completions capability", since=_2025_03),
-    Rule("elicitation-mode", MUST, "client/elicitation", "Servers MUST NOT send elicitation requests with modes that are not supported by the client.", LAST_LEGACY, LAST_LEGACY),
-    Rule("sampling-tools", MUST, "client/sampling", "Servers MUST NOT send tool-enabled sampling requests to Clients that have not declared support for tool use via the sampling.tools capability.", LAST_LEGACY, LAST_LEGACY),
-    Rule("task-undeclared", MUST, "basic/utilities/tasks", "If a server's capabilities do not include tasks.requests.tools.call, then clients MUST NOT attempt to use task augmentation on that server's tools", LAST_LEGACY, LAST_LEGACY),
+    Rule("method-revision", SHOULD, EITHER, "basic/lifecycle", "Both parties SHOULD: Respect the negotiated protocol version", until=_2025_03),
+    Rule("method-revision", MUST, EITHER, "basic/lifecycle", "Both parties MUST: Respect the negotiated protocol version", _2025_06, LAST_LEGACY),
+    Rule("method-revision", MUST, EITHER, "basic/versioning", "Every request declares the protocol version it is using in its _meta field.", since=LATEST),
+    Rule("method-sender", MUST, EITHER, "schema", "ClientRequest, ServerRequest, ClientNotification and ServerNotification list what each side sends."),
+    Rule("capability", SHOULD, EITHER, "basic/lifecycle", "Both parties SHOULD: Only use capabilities that were successfully negotiated", until=_2025_03),
+    Rule("capability", MUST, EITHER, "basic/lifecycle", "Both parties MUST: Only use capabilities that were successfully negotiated", _2025_06, LAST_LEGACY),
+    Rule("logging-undeclared", MUST, SERVER, "server/utilities/logging", "Servers that emit log message notifications MUST declare the logging capability"),
+    Rule("tools-undeclared", MUST, SERVER, "server/tools", "Servers that support tools MUST declare the tools capability"),
+    Rule("resources-undeclared", MUST, SERVER, "server/resources", "Servers that support resources MUST declare the resources capability"),
+    Rule("prompts-undeclared", MUST, SERVER, "server/prompts", "Servers that support prompts MUST declare the prompts capability"),
+    Rule("completions-undeclared", MUST, SERVER, "server/utilities/completion", "Servers that support completions MUST declare the completions capability", since=_2025_03),
+    Rule("elicitation-mode", MUST, SERVER, "client/elicitation", "Servers MUST NOT send elicitation requests with modes that are not supported by the client.", LAST_LEGACY, LAST_LEGACY),
+    Rule("sampling-tools", MUST, SERVER, "client/sampling", "Servers MUST NOT send tool-enabled sampling requests to Clients that have not declared support for tool use via the sampling.tools capability.", LAST_LEGACY, LAST_LEGACY),
+    Rule("task-undeclared", MUST, CLIENT, "basic/utilities/tasks", "If a server's capabilities do not include tasks.requests.tools.call, then clients MUST NOT attempt to use task augmentation on that server's tools", LAST_LEGACY, LAST_LEGACY),
     # `calls`
-    Rule("id-reused", MUST, "basic/index", "The request ID MUST NOT have been previously used by the requestor within the same session.", until=LAST_LEGACY),
-    Rule("id-reused", MUST, "basic/index", "The request ID MUST NOT match the ID of any other request the sender has issued and not yet received a response for.", since=LATEST),
-    Rule("answers-nothing", MUST, "basic/index", "Responses MUST include the same ID as the request they correspond to.", until=_2025_06),
-    Rule("answers-nothing", MUST, "basic/index", "Result responses MUST include the same ID as the request they correspond to. Error responses MUST include the same ID as the request they correspond to", since=LAST_LEGACY),
-    Rule("answered-twice", MUST, "basic/index", "Responses MUST include the same ID as the request they correspond to.", until=_2025_06),
-    Rule("answered-twice", MUST, "basic/index", "Result responses MUST include the same ID as the request they correspond to. Error responses MUST include the same ID as the request they correspond to", since=LAST_LEGACY),
+    Rule("id-reused", MUST, EITHER, "basic/index", "The request ID MUST NOT have been previously used by the requestor within the same session.", until=LAST_LEGACY),
+    Rule("id-reused", MUST, EITHER, "basic/index", "The request ID MUST NOT match the ID of any other request the sender has issued and not yet received a response for.", since=LATEST),
+    Rule("answers-nothing", MUST, EITHER, "basic/index", "Responses MUST include the same ID as the request they correspond to.", until=_2025_06),
+    Rule("answers-nothing", MUST, EITHER, "basic/index", "Result responses MUST include the same ID as the request they correspond to. Error responses MUST include the same ID as the request they correspond to", since=LAST_LEGACY),
+    Rule("answered-twice", MUST, EITHER, "basic/index", "Responses MUST include the same ID as the request they correspond to.", until=_2025_06),
+    Rule("answered-twice", MUST, EITHER, "basic/index", "Result responses MUST include the same ID as the request they correspond to. Error responses MUST include the same ID as the request they correspond to", since=LAST_LEGACY),
     # A warning in any revision: the answer and the cancel may have crossed on the wire.
-    Rule("answer-after-cancel", SHOULD, "basic/utilities/cancellation", "Receivers of cancellation notifications SHOULD: Not send a response for the cancelled request", until=LAST_LEGACY),
-    Rule("answer-after-cancel", SHOULD, "basic/patterns/cancellation", "Servers receiving cancellation notifications SHOULD: Not send a response for the cancelled request", since=LATEST),
-    Rule("cancels-nothing", MUST, "basic/utilities/cancellation", "Cancellation notifications MUST only reference requests that: Were previously issued in the same direction", until=LAST_LEGACY),
-    Rule("cancels-nothing", MUST, "basic/patterns/cancellation", "Cancellation notifications MUST only reference requests that: Were previously issued by the client", since=LATEST),
-    Rule("cancels-initialize", MUST, "basic/utilities/cancellation", "The initialize request MUST NOT be cancelled by clients", until=LAST_LEGACY),
-    Rule("cancels-task", MUST, "basic/utilities/cancellation", "For task-augmented requests, the tasks/cancel request MUST be used instead of the notifications/cancelled notification.", LAST_LEGACY, LAST_LEGACY),
-    Rule("server-cancels", MUST, "basic/patterns/cancellation", "Server-sent cancellation notifications MUST reference a subscriptions/listen request", since=LATEST),
-    Rule("cancels-over-http", SHOULD, "basic/patterns/cancellation", "Streamable HTTP: Closing the SSE response stream is the cancellation signal. No notifications/cancelled message is required or expected.", since=LATEST),
+    Rule("answer-after-cancel", SHOULD, EITHER, "basic/utilities/cancellation", "Receivers of cancellation notifications SHOULD: Not send a response for the cancelled request", until=LAST_LEGACY),
+    Rule("answer-after-cancel", SHOULD, EITHER, "basic/patterns/cancellation", "Servers receiving cancellation notifications SHOULD: Not send a response for the cancelled request", since=LATEST),
+    Rule("cancels-nothing", MUST, EITHER, "basic/utilities/cancellation", "Cancellation notifications MUST only reference requests that: Were previously issued in the same direction", until=LAST_LEGACY),
+    Rule("cancels-nothing", MUST, EITHER, "basic/patterns/cancellation", "Cancellation notifications MUST only reference requests that: Were previously issued by the client", since=LATEST),
+    Rule("cancels-initialize", MUST, CLIENT, "basic/utilities/cancellation", "The initialize request MUST NOT be cancelled by clients", until=LAST_LEGACY),
+    Rule("cancels-task", MUST, EITHER, "basic/utilities/cancellation", "For task-augmented requests, the tasks/cancel request MUST be used instead of the notifications/cancelled notification.", LAST_LEGACY, LAST_LEGACY),
+    Rule("server-cancels", MUST, SERVER, "basic/patterns/cancellation", "Server-sent cancellation notifications MUST reference a subscriptions/listen request", since=LATEST),
+    Rule("cancels-over-http", SHOULD, CLIENT, "basic/patterns/cancellation", "Streamable HTTP: Closing the SSE response stream is the cancellation signal. No notifications/cancelled message is required or expected.", since=LATEST),
     # `progress`
-    Rule("token-type", MUST, "basic/utilities/progress", "Progress tokens MUST be a string or integer value", until=LAST_LEGACY),
-    Rule("token-type", MUST, "basic/patterns/progress", "Progress tokens MUST be a string or integer value", since=LATEST),
-    Rule("progress-increases", MUST, "basic/utilities/progress", "The progress value MUST increase with each notification, even if the total is unknown.", until=LAST_LEGACY),
-    Rule("progress-increases", MUST, "basic/patterns/progress", "The progress value MUST increase with each notification, even if the total is unknown.", since=LATEST),
-    Rule("progress-token", MUST, "basic/utilities/progress", "Progress notifications MUST only reference tokens that: Were provided in an active request", until=LAST_LEGACY),
-    Rule("progress-token", MUST, "basic/patterns/progress", "Progress notifications MUST only reference tokens that: Were provided in an active request", since=LATEST),
-    Rule("progress-after-answer", MUST, "basic/utilities/progress", "Progress notifications MUST stop after completion", until=LAST_LEGACY),
-    Rule("progress-after-answer", MUST, "basic/patterns/progress", "Progress notifications MUST stop after completion", since=LATEST),
-    Rule("token-reused", MUST, "basic/utilities/progress", "Progress tokens can be chosen by the sender using any means, but MUST be unique across all active requests.", until=LAST_LEGACY),
-    Rule("token-reused", MUST, "basic/patterns/progress", "Progress tokens can be chosen by the client using any means, but MUST be unique across all active requests.", since=LATEST),
-    Rule("progress-members", MUST, "schema", "ProgressNotification requires progressToken and progress."),
+    Rule("token-type", MUST, EITHER, "basic/utilities/progress", "Progress tokens MUST be a string or integer value", until=LAST_LEGACY),
+    Rule("token-type", MUST, EITHER, "basic/patterns/progress", "Progress tokens MUST be a string or integer value", since=LATEST),
+    Rule("progress-increases", MUST, EITHER, "basic/utilities/progress", "The progress value MUST increase with each notification, even if the total is unknown.", until=LAST_LEGACY),
+    Rule("progress-increases", MUST, EITHER, "basic/patterns/progress", "The progress value MUST increase with each notification, even if the total is unknown.", since=LATEST),
+    Rule("progress-token", MUST, EITHER, "basic/utilities/progress", "Progress notifications MUST only reference tokens that: Were provided in an active request", until=LAST_LEGACY),
+    Rule("progress-token", MUST, EITHER, "basic/patterns/progress", "Progress notifications MUST only reference tokens that: Were provided in an active request", since=LATEST),
+    Rule("progress-after-answer", MUST, EITHER, "basic/utilities/progress", "Progress notifications MUST stop after completion", until=LAST_LEGACY),
+    Rule("progress-after-answer", MUST, EITHER, "basic/patterns/progress", "Progress notifications MUST stop after completion", since=LATEST),
+    Rule("token-reused", MUST, EITHER, "basic/utilities/progress", "Progress tokens can be chosen by the sender using any means, but MUST be unique across all active requests.", until=LAST_LEGACY),
+    Rule("token-reused", MUST, EITHER, "basic/patterns/progress", "Progress tokens can be chosen by the client using any means, but MUST be unique across all active requests.", since=LATEST),
+    Rule("progress-members", MUST, EITHER, "schema", "ProgressNotification requires progressToken and progress."),
     # A warning in any revision: the progress and the cancel may have crossed on the wire.
-    Rule("progress-after-cancel", SHOULD, "basic/utilities/cancellation", "Receivers of cancellation notifications SHOULD: Stop processing the cancelled request", until=LAST_LEGACY),
-    Rule("progress-after-cancel", SHOULD, "basic/patterns/cancellation", "Servers receiving cancellation notifications SHOULD: Stop processing the cancelled request", since=LATEST),
+    Rule("progress-after-cancel", SHOULD, EITHER, "basic/utilities/cancellation", "Receivers of cancellation notifications SHOULD: Stop processing the cancelled request", until=LAST_LEGACY),
+    Rule("progress-after-cancel", SHOULD, EITHER, "basic/patterns/cancellation", "Servers receiving cancellation notifications SHOULD: Stop processing the cancelled request", since=LATEST),
     # `modern`
-    Rule("meta-required", MUST, "basic/index", "Client requests carry the following io.modelcontextprotocol/* fields in _meta; fields marked as required MUST be included on every request.", since=LATEST),
-    Rule("meta-client-info", SHOULD, "basic/index", "Clients SHOULD include io.modelcontextprotocol/clientInfo on every request unless specifically configured not to do so.", since=LATEST),
-    Rule("meta-server-info", SHOULD, "basic/index", "Servers SHOULD include the following io.modelcontextprotocol/* field in every result's _meta", since=LATEST),
-    Rule("result-type", MUST, "basic/index", "The result MUST include a resultType field to indicate the type of the result.", since=LATEST),
-    Rule("result-type-unknown", MUST, "basic/index", "The set of supported ResultType values MUST be created from the set defined in the core protocol and include any additional values of supported extensions that are advertised via capabilities.", since=LATEST),
-    Rule("cache-hints", MUST, "server/utilities/caching", 'Servers MUST include caching hints on results with resultType: "complete" returned by the following operations', since=LATEST),
-    Rule("cache-ttl", MUST, "server/utilities/caching", "Servers MUST provide a ttlMs value that is >= 0.", since=LATEST),
-    Rule("discover-result", MUST, "schema", "DiscoverResult requires supportedVersions, capabilities.", since=LATEST),
-    Rule("server-request", MUST, "basic/patterns/mrtr", "Servers MUST send server-to-client requests (such as roots/list, sampling/createMessage, or elicitation/create) using the MRTR pattern.", since=LATEST),
-    Rule("client-response", MUST, "basic/transports/stdio", "The client MUST NOT write JSON-RPC responses.", since=LATEST),
-    Rule("client-response-posted", MUST, "basic/transports/streamable-http", "The client MUST NOT send JSON-RPC responses.", since=LATEST),
-    Rule("error-reserved", MUST, "basic/index", "Implementations MUST NOT emit any code from this sub-range that is not defined by this specification", since=LATEST),
-    Rule("error-retired", MUST, "basic/index", "Implementations of this protocol version MUST NOT emit these codes", since=LATEST),
-    Rule("error-legacy", SHOULD, "basic/index", "new implementations SHOULD NOT use codes from this sub-range at all.", since=LATEST),
-    Rule("error-data", MUST, "basic/versioning", "it MUST respond with an UnsupportedProtocolVersionError listing the versions it does support", since=LATEST),
+    Rule("meta-required", MUST, CLIENT, "basic/index", "Client requests carry the following io.modelcontextprotocol/* fields in _meta; fields marked as required MUST be included on every request.", since=LATEST),
+    Rule("meta-client-info", SHOULD, CLIENT, "basic/index", "Clients SHOULD include io.modelcontextprotocol/clientInfo on every request unless specifically configured not to do so.", since=LATEST),
+    Rule("meta-server-info", SHOULD, SERVER, "basic/index", "Servers SHOULD include the following io.modelcontextprotocol/* field in every result's _meta", since=LATEST),
+    Rule("result-type", MUST, SERVER, "basic/index", "The result MUST include a resultType field to indicate the type of the result.", since=LATEST),
+    Rule("result-type-unknown", MUST, SERVER, "basic/index", "The set of supported ResultType values MUST be created from the set defined in the core protocol and include any additional values of supported extensions that are advertised via capabilities.", since=LATEST),
+    Rule("cache-hints", MUST, SERVER, "server/utilities/caching", 'Servers MUST include caching hints on results with resultType: "complete" returned by the following operations', since=LATEST),
+    Rule("cache-ttl", MUST, SERVER, "server/utilities/caching", "Servers MUST provide a ttlMs value that is >= 0.", since=LATEST),
+    Rule("discover-result", MUST, SERVER, "schema", "DiscoverResult requires supportedVersions, capabilities.", since=LATEST),
+    Rule("server-request", MUST, SERVER, "basic/patterns/mrtr", "Servers MUST send server-to-client requests (such as roots/list, sampling/createMessage, or elicitation/create) using the MRTR pattern.", since=LATEST),
+    Rule("client-response", MUST, CLIENT, "basic/transports/stdio", "The client MUST NOT write JSON-RPC responses.", since=LATEST),
+    Rule("client-response-posted", MUST, CLIENT, "basic/transports/streamable-http", "The client MUST NOT send JSON-RPC responses.", since=LATEST),
+    Rule("error-reserved", MUST, SERVER, "basic/index", "Implementations MUST NOT emit any code from this sub-range that is not defined by this specification", since=LATEST),
+    Rule("error-retired", MUST, SERVER, "basic/index", "Implementations of this protocol version MUST NOT emit these codes", since=LATEST),
+    Rule("error-legacy", SHOULD, SERVER, "basic/index", "new implementations SHOULD NOT use codes from this sub-range at all.", since=LATEST),
+    Rule("error-data", MUST, SERVER, "basic/versioning", "it MUST respond with an UnsupportedProtocolVersionError listing the versions it does support", since=LATEST),
     # `input_requests`
-    Rule("input-where", MUST, "basic/patterns/mrtr", "Servers MUST NOT send InputRequiredResult responses on any other client requests.", since=LATEST),
-    Rule("input-empty", MUST, "basic/patterns/mrtr", "Servers MUST include at least one of inputRequests or requestState in every InputRequiredResult response.", since=LATEST),
-    Rule("input-kind", MUST, "basic/patterns/mrtr", "inputRequests values are request objects that MUST be one of ElicitRequest, CreateMessageRequest, or ListRootsRequest", since=LATEST),
-    Rule("input-undeclared", MUST, "basic/patterns/mrtr", "Servers MUST NOT send an inputRequests that the client has not declared support for in its capabilities.", since=LATEST),
-    Rule("request-state", MUST, "basic/patterns/mrtr", "If an InputRequiredResult contains the requestState field, the client MUST echo back the exact value of that field when retrying the original request.", since=LATEST),
-    Rule("retry-id", MUST, "basic/patterns/mrtr", "The JSON-RPC id MUST be different between the initial request and the retry, as they are independent requests.", since=LATEST),
+    Rule("input-where", MUST, SERVER, "basic/patterns/mrtr", "Servers MUST NOT send InputRequiredResult responses on any other client requests.", since=LATEST),
+    Rule("input-empty", MUST, SERVER, "basic/patterns/mrtr", "Servers MUST include at least one of inputRequests or requestState in every InputRequiredResult response.", since=LATEST),
+    Rule("input-kind", MUST, SERVER, "basic/patterns/mrtr", "inputRequests values are request objects that MUST be one of ElicitRequest, CreateMessageRequest, or ListRootsRequest", since=LATEST),
+    Rule("input-undeclared", MUST, SERVER, "basic/patterns/mrtr", "Servers MUST NOT send an inputRequests that the client has not declared support for in its capabilities.", since=LATEST),
+    Rule("request-state", MUST, CLIENT, "basic/patterns/mrtr", "If an InputRequiredResult contains the requestState field, the client MUST echo back the exact value of that field when retrying the original request.", since=LATEST),
+    Rule("retry-id", MUST, CLIENT, "basic/patterns/mrtr", "The JSON-RPC id MUST be different between the initial request and the retry, as they are independent requests.", since=LATEST),
     # `subscriptions`
-    Rule("subscription-id", MUST, "basic/index", "On notifications delivered via a subscriptions/listen stream, the server MUST include io.modelcontextprotocol/subscriptionId in _meta", since=LATEST),
-    Rule("subscription-unknown", MUST, "basic/patterns/subscriptions", "The value is the JSON-RPC ID of the subscriptions/listen request.", since=LATEST),
-    Rule("subscription-acknowledged", MUST, "basic/patterns/subscriptions", "The server MUST send notifications/subscriptions/acknowledged as the first message carrying the subscription's ID", since=LATEST),
-    Rule("subscription-unasked", MUST, "basic/patterns/subscriptions", "The server MUST NOT send notification types the client has not explicitly requested.", since=LATEST),
-    Rule("log-level", MUST, "server/utilities/logging", "The server MUST NOT emit notifications/message for a request that does not include this field.", since=LATEST),
-    Rule("log-stream", MUST, "server/utilities/logging", "the server MUST NOT deliver it on a subscriptions/listen stream or on any stream other than the one carrying the response to the request that set the log level.", since=LATEST),
+    Rule("subscription-id", MUST, SERVER, "basic/index", "On notifications delivered via a subscriptions/listen stream, the server MUST include io.modelcontextprotocol/subscriptionId in _meta", since=LATEST),
+    Rule("subscription-unknown", MUST, SERVER, "basic/patterns/subscriptions", "The value is the JSON-RPC ID of the subscriptions/listen request.", since=LATEST),
+    Rule("subscription-acknowledged", MUST, SERVER, "basic/patterns/subscriptions", "The server MUST send notifications/subscriptions/acknowledged as the first message carrying the subscription's ID", since=LATEST),
+    Rule("subscription-unasked", MUST, SERVER, "basic/patterns/subscriptions", "The server MUST NOT send notification types the client has not explicitly requested.", since=LATEST),
+    Rule("log-level", MUST, SERVER, "server/utilities/logging", "The server MUST NOT emit notifications/message for a request that does not include this field.", since=LATEST),
+    Rule("log-stream", MUST, SERVER, "server/utilities/logging", "the server MUST NOT deliver it on a subscriptions/listen stream or on any stream other than the one carrying the response to the request that set the log level.", since=LATEST),
     # `http_heads`
-    Rule("accept", MUST, "basic/transports", "The client MUST include an Accept header, listing both application/json and text/event-stream as supported content types.", _2025_03, LAST_LEGACY),
-    Rule("accept", MUST, "basic/transports/streamable-http", "The client MUST include an Accept header listing both application/json and text/event-stream as supported content types.", since=LATEST),
-    Rule("accept-get", MUST, "basic/transports", "The client MUST include an Accept header, listing text/event-stream as a supported content type.", _2025_03, LAST_LEGACY),
-    Rule("accepted-status", MUST, "basic/transports", "If the server accepts the input, the server MUST return HTTP status code 202 Accepted with no body.", _2025_03, LAST_LEGACY),
-    Rule("accepted-status", MUST, "basic/transports/streamable-http", "If the server accepts it, the server MUST return HTTP status code 202 Accepted with no body.", since=LATEST),
-    Rule("accepted-body", MUST, "basic/transports", "If the server accepts the input, the server MUST return HTTP status code 202 Accepted with no body.", _2025_03, LAST_LEGACY),
-    Rule("accepted-body", MUST, "basic/transports/streamable-http", "If the server accepts it, the server MUST return HTTP status code 202 Accepted with no body.", since=LATEST),
-    Rule("answer-type", MUST, "basic/transports", "the server MUST either return Content-Type: text/event-stream, to initiate an SSE stream, or Content-Type: application/json, to return one JSON object.", _2025_03, LAST_LEGACY),
-    Rule("answer-type", MUST, "basic/transports/streamable-http", "the server MUST return either Content-Type: application/json (a single JSON object) or Content-Type: text/event-stream (an SSE response stream).", since=LATEST),
-    Rule("get-type", MUST, "basic/transports", "The server MUST either return Content-Type: text/event-stream in response to this HTTP GET, or else return HTTP 405 Method Not Allowed", _2025_03, LAST_LEGACY),
-    Rule("session-missing", MUST, "basic/transports", "clients using the Streamable HTTP transport MUST include it in the Mcp-Session-Id header on all of their subsequent HTTP requests.", _2025_03, _2025_06),
-    Rule("session-missing", MUST, "basic/transports", "clients using the Streamable HTTP transport MUST include it in the MCP-Session-Id header on all of their subsequent HTTP requests.", LAST_LEGACY, LAST_LEGACY),
-    Rule("session-characters", MUST, "basic/transports", "The session ID MUST only contain visible ASCII characters (ranging from 0x21 to 0x7E).", _2025_03, LAST_LEGACY),
-    Rule("session-ended", MUST, "basic/transports", "The server MAY terminate the session at any time, after which it MUST respond to requests containing that session ID with HTTP 404 Not Found.", _2025_03, LAST_LEGACY),
+    Rule("accept", MUST, CLIENT, "basic/transports", "The client MUST include an Accept header, listing both application/json and text/event-stream as supported content types.", _2025_03, LAST_LEGACY),
+    Rule("accept", MUST, CLIENT, "basic/transports/streamable-http", "The client MUST include an Accept header listing both application/json and text/event-stream as supported content types.", since=LATEST),
+    Rule("accept-get", MUST, CLIENT, "basic/transports", "The client MUST include an Accept header, listing text/event-stream as a supported content type.", _2025_03, LAST_LEGACY),
+    Rule("accepted-status", MUST, SERVER, "basic/transports", "If the server accepts the input, the server MUST return HTTP status code 202 Accepted with no body.", _2025_03, LAST_LEGACY),
+    Rule("accepted-status", MUST, SERVER, "basic/transports/streamable-http", "If the server accepts it, the server MUST return HTTP status code 202 Accepted with no body.", since=LATEST),
+    Rule("accepted-body", MUST, SERVER, "basic/transports", "If the server accepts the input, the server MUST return HTTP status code 202 Accepted with no body.", _2025_03, LAST_LEGACY),
+    Rule("accepted-body", MUST, SERVER, "basic/transports/streamable-http", "If the server accepts it, the server MUST return HTTP status code 202 Accepted with no body.", since=LATEST),
+    Rule("answer-type", MUST, SERVER, "basic/transports", "the server MUST either return Content-Type: text/event-stream, to initiate an SSE stream, or Content-Type: application/json, to return one JSON object.", _2025_03, LAST_LEGACY),
+    Rule("answer-type", MUST, SERVER, "basic/transports/streamable-http", "the server MUST return either Content-Type: application/json (a single JSON object) or Content-Type: text/event-stream (an SSE response stream).", since=LATEST),
+    Rule("get-type", MUST, SERVER, "basic/transports", "The server MUST either return Content-Type: text/event-stream in response to this HTTP GET, or else return HTTP 405 Method Not Allowed", _2025_03, LAST_LEGACY),
+    Rule("session-missing", MUST, CLIENT, "basic/transports", "clients using the Streamable HTTP transport MUST include it in the Mcp-Session-Id header on all of their subsequent HTTP requests.", _2025_03, _2025_06),
+    Rule("session-missing", MUST, CLIENT, "basic/transports", "clients using the Streamable HTTP transport MUST include it in the MCP-Session-Id header on all of their subsequent HTTP requests.", LAST_LEGACY, LAST_LEGACY),
+    Rule("session-characters", MUST, SERVER, "basic/transports", "The session ID MUST only contain visible ASCII characters (ranging from 0x21 to 0x7E).", _2025_03, LAST_LEGACY),
+    Rule("session-ended", MUST, SERVER, "basic/transports", "The server MAY terminate the session at any time, after which it MUST respond to requests containing that session ID with HTTP 404 Not Found.", _2025_03, LAST_LEGACY),
     # A warning: the request and the 404 may have crossed on the wire.
-    Rule("session-lost", SHOULD, "basic/transports", "When a client receives HTTP 404 in response to a request containing an Mcp-Session-Id, it MUST start a new session by sending a new InitializeRequest without a session ID attached.", _2025_03, _2025_06),
-    Rule("session-lost", SHOULD, "basic/transports", "When a client receives HTTP 404 in response to a request containing an MCP-Session-Id, it MUST start a new session by sending a new InitializeRequest without a session ID attached.", LAST_LEGACY, LAST_LEGACY),
-    Rule("version-missing", MUST, "basic/transports", "If using HTTP, the client MUST include the MCP-Protocol-Version: <protocol-version> HTTP header on all subsequent requests to the MCP server", _2025_06, LAST_LEGACY),
-    Rule("version-differs", SHOULD, "basic/transports", "The protocol version sent by the client SHOULD be the one negotiated during initialization.", _2025_06, LAST_LEGACY),
-    Rule("version-invalid", MUST, "basic/transports", "If the server receives a request with an invalid or unsupported MCP-Protocol-Version, it MUST respond with 400 Bad Request.", _2025_06, LAST_LEGACY),
-    Rule("session-minted", SHOULD, "basic/transports/streamable-http", "An Mcp-Session-Id header on a request: ignore it, and do not mint or echo session IDs.", since=LATEST),
-    Rule("get-modern", SHOULD, "basic/transports/streamable-http", "HTTP GET or DELETE to the MCP endpoint: respond with 405 Method Not Allowed.", since=LATEST),
-    Rule("header-version", MUST, "basic/transports/streamable-http", "Every POST request to the MCP endpoint MUST include an MCP-Protocol-Version header.", since=LATEST),
-    Rule("header-version-match", MUST, "basic/transports/streamable-http", "The header value MUST match the io.modelcontextprotocol/protocolVersion field carried in the request body's _meta.", since=LATEST),
-    Rule("header-method", MUST, "basic/transports/streamable-http", "These headers are REQUIRED for compliance.", since=LATEST),
-    Rule("header-method-match", MUST, "basic/transports/streamable-http", "Validation failure conditions include: A header value does not match the corresponding request body value.", since=LATEST),
-    Rule("header-name", MUST, "basic/transports/streamable-http", "These headers are REQUIRED for compliance.", since=LATEST),
-    Rule("header-name-match", MUST, "basic/transports/streamable-http", "Validation failure conditions include: A header value does not match the corresponding request body value.", since=LATEST),
-    Rule("header-accepted", MUST, "basic/transports/streamable-http", "Servers that process the request body MUST reject requests where the values specified in the headers do not match the corresponding values in the request body.", since=LATEST),
-    Rule("status-not-found", MUST, "basic/transports/streamable-http", "If the server does not implement the requested RPC method, it MUST respond with 404 Not Found and a JSON-RPC error with code -32601 (Method not found).", since=LATEST),
-    Rule("status-bad-request", MUST, "basic/transports/streamable-http", "When rejecting a request due to header validation failure, servers MUST return HTTP status 400 Bad Request", since=LATEST),
-    Rule("status-meta", MUST, "basic/index", "A request missing any required field is malformed; the server MUST reject it with JSON-RPC error code -32602 (Invalid params). On HTTP, the response status MUST be 400 Bad Request.", since=LATEST),
+    Rule("session-lost", SHOULD, CLIENT, "basic/transports", "When a client receives HTTP 404 in response to a request containing an Mcp-Session-Id, it MUST start a new session by sending a new InitializeRequest without a session ID attached.", _2025_03, _2025_06),
+    Rule("session-lost", SHOULD, CLIENT, "basic/transports", "When a client receives HTTP 404 in response to a request containing an MCP-Session-Id, it MUST start a new session by sending a new InitializeRequest without a session ID attached.", LAST_LEGACY, LAST_LEGACY),
+    Rule("version-missing", MUST, CLIENT, "basic/transports", "If using HTTP, the client MUST include the MCP-Protocol-Version: <protocol-version> HTTP header on all subsequent requests to the MCP server", _2025_06, LAST_LEGACY),
+    Rule("version-differs", SHOULD, CLIENT, "basic/transports", "The protocol version sent by the client SHOULD be the one negotiated during initialization.", _2025_06, LAST_LEGACY),
+    Rule("version-invalid", MUST, SERVER, "basic/transports", "If the server receives a request with an invalid or unsupported MCP-Protocol-Version, it MUST respond with 400 Bad Request.", _2025_06, LAST_LEGACY),
+    Rule("session-minted", SHOULD, SERVER, "basic/transports/streamable-http", "An Mcp-Session-Id header on a request: ignore it, and do not mint or echo session IDs.", since=LATEST),
+    Rule("get-modern", SHOULD, SERVER, "basic/transports/streamable-http", "HTTP GET or DELETE to the MCP endpoint: respond with 405 Method Not Allowed.", since=LATEST),
+    Rule("header-version", MUST, CLIENT, "basic/transports/streamable-http", "Every POST request to the MCP endpoint MUST include an MCP-Protocol-Version header.", since=LATEST),
+    Rule("header-version-match", MUST, CLIENT, "basic/transports/streamable-http", "The header value MUST match the io.modelcontextprotocol/protocolVersion field carried in the request body's _meta.", since=LATEST),
+    Rule("header-method", MUST, CLIENT, "basic/transports/streamable-http", "These headers are REQUIRED for compliance.", since=LATEST),
+    Rule("header-method-match", MUST, CLIENT, "basic/transports/streamable-http", "Validation failure conditions include: A header value does not match the corresponding request body value.", since=LATEST),
+    Rule("header-name", MUST, CLIENT, "basic/transports/streamable-http", "These headers are REQUIRED for compliance.", since=LATEST),
+    Rule("header-name-match", MUST, CLIENT, "basic/transports/streamable-http", "Validation failure conditions include: A header value does not match the corresponding request body value.", since=LATEST),
+    Rule("header-accepted", MUST, SERVER, "basic/transports/streamable-http", "Servers that process the request body MUST reject requests where the values specified in the headers do not match the corresponding values in the request body.", since=LATEST),
+    Rule("status-not-found", MUST, SERVER, "basic/transports/streamable-http", "If the server does not implement the requested RPC method, it MUST respond with 404 Not Found and a JSON-RPC error with code -32601 (Method not found).", since=LATEST),
+    Rule("status-bad-request", MUST, SERVER, "basic/transports/streamable-http", "When rejecting a request due to header validation failure, servers MUST return HTTP status 400 Bad Request", since=LATEST),
+    Rule("status-meta", MUST, SERVER, "basic/index", "A request missing any required field is malformed; the server MUST reject it with JSON-RPC error code -32602 (Invalid params). On HTTP, the response status MUST be 400 Bad Request.", since=LATEST),
     # `http_streams`
-    Rule("response-on-get", MUST, "basic/transports", "The server MUST NOT send a JSON-RPC response on the stream unless resuming a stream associated with a previous client request.", _2025_03, LAST_LEGACY),
-    Rule("response-stream", SHOULD, "basic/transports", "The SSE stream SHOULD eventually include one JSON-RPC response per each JSON-RPC request sent in the POST body.", _2025_03, _2025_03),
-    Rule("response-stream", SHOULD, "basic/transports", "The SSE stream SHOULD eventually include JSON-RPC response for the JSON-RPC request sent in the POST body.", _2025_06, _2025_06),
-    Rule("response-stream", SHOULD, "basic/transports", "The SSE stream SHOULD eventually include a JSON-RPC response for the JSON-RPC request sent in the POST body.", LAST_LEGACY, LAST_LEGACY),
-    Rule("message-stream", SHOULD, "basic/transports", "These messages SHOULD relate to the originating client request.", _2025_03, LAST_LEGACY),
-    Rule("broadcast", MUST, "basic/transports", "The server MUST send each of its JSON-RPC messages on only one of the connected streams; that is, it MUST NOT broadcast the same message across multiple streams.", _2025_03, LAST_LEGACY),
-    Rule("event-id-reused", MUST, "basic/transports", "If present, the ID MUST be globally unique across all streams within that session", _2025_03, LAST_LEGACY),
-    Rule("replays-other-stream", MUST, "basic/transports", "The server MUST NOT replay messages that would have been delivered on a different stream.", _2025_03, LAST_LEGACY),
-    Rule("stream-cut", SHOULD, "basic/transports", "The server SHOULD NOT close the SSE stream before sending a JSON-RPC response per each received JSON-RPC request", _2025_03, _2025_03),
-    Rule("stream-cut", SHOULD, "basic/transports", "The server SHOULD NOT close the SSE stream before sending the JSON-RPC response for the received JSON-RPC request", _2025_06, _2025_06),
-    Rule("stream-cut", SHOULD, "basic/transports", "After the server has sent an SSE event with an event ID to the client, the server MAY close the connection (without terminating the SSE stream) at any time", LAST_LEGACY, LAST_LEGACY),
-    Rule("stream-cut", SHOULD, "basic/transports/streamable-http", "The final JSON-RPC response SHOULD terminate the stream.", since=LATEST),
-    Rule("stream-goes-on", SHOULD, "basic/transports", "After all JSON-RPC responses have been sent, the server SHOULD close the SSE stream.", _2025_03, _2025_03),
-    Rule("stream-goes-on", SHOULD, "basic/transports", "After the JSON-RPC response has been sent, the server SHOULD close the SSE stream.", _2025_06, _2025_06),
-    Rule("stream-goes-on", SHOULD, "basic/transports", "After the JSON-RPC response has been sent, the server SHOULD terminate the SSE stream.", LAST_LEGACY, LAST_LEGACY),
-    Rule("stream-goes-on", SHOULD, "basic/transports/streamable-http", "The final JSON-RPC response SHOULD terminate the stream.", since=LATEST),
+    Rule("response-on-get", MUST, SERVER, "basic/transports", "The server MUST NOT send a JSON-RPC response on the stream unless resuming a stream associated with a previous client request.", _2025_03, LAST_LEGACY),
+    Rule("response-stream", SHOULD, SERVER, "basic/transports", "The SSE stream SHOULD eventually include one JSON-RPC response per each JSON-RPC request sent in the POST body.", _2025_03, _2025_03),
+    Rule("response-stream", SHOULD, SERVER, "basic/transports", "The SSE stream SHOULD eventually include JSON-RPC response for the JSON-RPC request sent in the POST body.", _2025_06, _2025_06),
+    Rule("response-stream", SHOULD, SERVER, "basic/transports", "The SSE stream SHOULD eventually include a JSON-RPC response for the JSON-RPC request sent in the POST body.", LAST_LEGACY, LAST_LEGACY),
+    Rule("message-stream", SHOULD, SERVER, "basic/transports", "These messages SHOULD relate to the originating client request.", _2025_03, LAST_LEGACY),
+    Rule("broadcast", MUST, SERVER, "basic/transports", "The server MUST send each of its JSON-RPC messages on only one of the connected streams; that is, it MUST NOT broadcast the same message across multiple streams.", _2025_03, LAST_LEGACY),
+    Rule("event-id-reused", MUST, SERVER, "basic/transports", "If present, the ID MUST be globally unique across all streams within that session", _2025_03, LAST_LEGACY),
+    Rule("replays-other-stream", MUST, SERVER, "basic/transports", "The server MUST NOT replay messages that would have been delivered on a different stream.", _2025_03, LAST_LEGACY),
+    Rule("stream-cut", SHOULD, SERVER, "basic/transports", "The server SHOULD NOT close the SSE stream before sending a JSON-RPC response per each received JSON-RPC request", _2025_03, _2025_03),
+    Rule("stream-cut", SHOULD, SERVER, "basic/transports", "The server SHOULD NOT close the SSE stream before sending the JSON-RPC response for the received JSON-RPC request", _2025_06, _2025_06),
+    Rule("stream-cut", SHOULD, SERVER, "basic/transports", "After the server has sent an SSE event with an event ID to the client, the server MAY close the connection (without terminating the SSE stream) at any time", LAST_LEGACY, LAST_LEGACY),
+    Rule("stream-cut", SHOULD, SERVER, "basic/transports/streamable-http", "The final JSON-RPC response SHOULD terminate the stream.", since=LATEST),
+    Rule("stream-goes-on", SHOULD, SERVER, "basic/transports", "After all JSON-RPC responses have been sent, the server SHOULD close the SSE stream.", _2025_03, _2025_03),
+    Rule("stream-goes-on", SHOULD, SERVER, "basic/transports", "After the JSON-RPC response has been sent, the server SHOULD close the SSE stream.", _2025_06, _2025_06),
+    Rule("stream-goes-on", SHOULD, SERVER, "basic/transports", "After the JSON-RPC response has been sent, the server SHOULD terminate the SSE stream.", LAST_LEGACY, LAST_LEGACY),
+    Rule("stream-goes-on", SHOULD, SERVER, "basic/transports/streamable-http", "The final JSON-RPC response SHOULD terminate the stream.", since=LATEST),
     # `http_sse`
-    Rule("sse-endpoint", MUST, "basic/transports", "When a client connects, the server MUST send an endpoint event containing a URI for the client to use for sending messages.", until=FIRST),
-    Rule("sse-post", MUST, "basic/transports", "All subsequent client messages MUST be sent as HTTP POST requests to this endpoint.", until=FIRST),
-    Rule("sse-event", MUST, "basic/transports", "Server messages are sent as SSE message events, with the message content encoded as JSON in the event data.", until=FIRST),
+    Rule("sse-endpoint", MUST, SERVER, "basic/transports", "When a client connects, the server MUST send an endpoint event containing a URI for the client to use for sending messages.", until=FIRST),
+    Rule("sse-post", MUST, CLIENT, "basic/transports", "All subsequent client messages MUST be sent as HTTP POST requests to this endpoint.", until=FIRST),
+    Rule("sse-event", MUST, SERVER, "basic/transports", "Server messages are sent as SSE message events, with the message content encoded as JSON in the event data.", until=FIRST),
 )  # fmt: skip
 
 

@@ -182,6 +182,6 @@ class LivePage:
             # Of each session something was left out, not only of the one of this event.
             self._checker.damaged |= isinstance(event.gap, LeftOut)
             rows += more
-            found += self._checker.check(event)
+            found += [one for one in self._checker.check(event) if isinstance(one, Found)]
         self.length += len(rows)
         return {**self._recording.add(rows, found), **({"anew": True} if anew else {})}

@@ -78,7 +78,7 @@ class _Work:
 def _whole_data(cassette: Cassette, work: _Work) -> dict[str, Any]:
     rows = timeline(cassette)
     work.step()
-    found = list(check(cassette))
+    found = [one for one in check(cassette) if isinstance(one, Found)]
     work.step()
     kept = _kept_rows(rows, _marked(found))
     data = PageRecording(cassette, TimeAxis.over(rows), left_out=len(rows) - len(kept))
@@ -414,7 +414,7 @@ def _violation_data(found: Found) -> dict[str, Any]:
         "rule": violation.rule.name,
         "text": violation.text,
         "cited": violation.cited,
-        "sentence": violation.rule.sentence,
+        "sentence": violation.sentence,
         "known": None if violation.known is None else violation.known.words,
     }
 

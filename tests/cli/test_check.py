@@ -198,6 +198,8 @@ def test_violations_in_json(run: Run, file: Path) -> None:
         "event": 4,
         "level": "error",
         "rule": "id-null",
+        "by": "client",
+        "path": None,
         "text": "ping with a null id",
         "revision": "2025-11-25",
         "section": "basic/index",

@@ -11,7 +11,8 @@ import pytest
 from mcpmock.cassette.file import load
 from mcpmock.cassette.parser import read
 from mcpmock.protocol.methods import LATEST
-from mcpmock.rules.checker import Found, check
+from mcpmock.rules.checker import Found
+from mcpmock.rules.report import check_cassette
 from mcpmock.rules.specification import RULES
 from tests.rules.violations import Planted, ask, discovered, opening, opening_http
 from tests.support import (
@@ -41,14 +42,24 @@ def places(found: Iterable[Found]) -> list[tuple[int, int, str]]:
 @pytest.mark.parametrize("row", PLANTED, ids=str)
 def test_every_planted_violation_is_found(row: Planted) -> None:
     """Exactly these rules are broken, and no others."""
-    found = [one.violation.rule.name for one in check(row.cassette)]
+    found = [one.violation.rule.name for one in check_cassette(row.cassette)]
 
     assert sorted([row.rule, *row.also]) == sorted(found)
 
 
+def test_every_violation_names_a_side() -> None:
+    """The side of its rule; of what both can break, the sender of the event."""
+    senders = {"c2s": "client", "s2c": "server"}
+    for row in PLANTED:
+        for one in check_cassette(row.cassette):
+            by = one.violation.rule.by
+            side = senders[one.event.d or ""] if by == "either" else by
+            assert (row.rule, side) == (row.rule, one.violation.by)
+
+
 def test_every_rule_is_planted() -> None:
     """Each, and many in either era."""
-    found = {one.violation.rule for row in PLANTED for one in check(row.cassette)}
+    found = {one.violation.rule for row in PLANTED for one in check_cassette(row.cassette)}
     missed = {(rule.name, rule.since) for rule in RULES} - {(r.name, r.since) for r in found}
 
     assert set() == {name for name, _ in missed} - ELSEWHERE
@@ -60,12 +71,12 @@ def test_every_rule_is_planted() -> None:
 @pytest.mark.parametrize("path", CASSETTES, ids=lambda path: path.stem)
 def test_recordings_of_the_official_sdks_break_no_rule_unnamed(path: Path) -> None:
     """All that is found in them is known of the SDKs."""
-    assert [] == [one for one in check(load(path)) if one.violation.known is None]
+    assert [] == [one for one in check_cassette(load(path)) if one.violation.known is None]
 
 
 def test_what_is_known_is_found_there() -> None:
     """The shipped recordings contain these known deviations, and none is an error."""
-    found = {one.violation.rule.name for path in CASSETTES for one in check(load(path))}
+    found = {one.violation.rule.name for path in CASSETTES for one in check_cassette(load(path))}
 
     assert {
         "answer-after-cancel", "capability", "logging-undeclared", "method-revision",
@@ -78,8 +89,8 @@ def test_sessions_do_not_meet() -> None:
     two = over_http(in_session(2, *opening_http()), in_session(3, *opening_http()))
     takes = cassette(("c2s", ask(1, "server/discover")), ("take", None), ("s2c", discovered(id_=1)))
 
-    assert [] == list(check(two))
-    assert [(2, 1, "answers-nothing")] == places(check(takes))
+    assert [] == list(check_cassette(two))
+    assert [(2, 1, "answers-nothing")] == places(check_cassette(takes))
 
 
 def test_a_violation_is_told_with_its_event() -> None:
@@ -87,7 +98,7 @@ def test_a_violation_is_told_with_its_event() -> None:
     lines = [(frame.direction.value, frame) for frame in opening()]
     recorded = cassette(*lines, ("take", None), *lines, ("c2s", request(None, "ping")))
 
-    assert [(2, 4, "id-null")] == places(check(recorded))
+    assert [(2, 4, "id-null")] == places(check_cassette(recorded))
 
 
 def test_a_gap_in_the_recording_breaks_no_rule() -> None:
@@ -97,6 +108,6 @@ def test_a_gap_in_the_recording_breaks_no_rule() -> None:
     gap = b'{"n":5,"t":5,"gap":{"bytes":9,"events":1}}\n'
     head = b'{"n":5,"t":5,"d":"c2s","text":"{","oversize":{"bytes":9,"sha256":"x"}}\n'
 
-    assert 1 == len(list(check(read("x", data + answer))))
+    assert 1 == len(list(check_cassette(read("x", data + answer))))
     for lost in (gap, head, b"oops\n"):
-        assert [] == list(check(read("x", data + lost + answer)))
+        assert [] == list(check_cassette(read("x", data + lost + answer)))

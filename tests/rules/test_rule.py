@@ -9,7 +9,7 @@ from mcpmock.rules.specification import Rule, Violation
 
 def test_where_it_stands() -> None:
     """A sentence is cited by revision and page; pages have moved."""
-    rule = Rule("a", Level.ERROR, "basic/index", "c")
+    rule = Rule("a", Level.ERROR, "server", "basic/index", "c")
 
     assert "2025-11-25 basic/index" == rule.cite("2025-11-25")
     assert "2024-11-05 basic/messages" == rule.cite("2024-11-05")
@@ -17,7 +17,7 @@ def test_where_it_stands() -> None:
 
 def test_what_is_known_is_a_notice() -> None:
     """A violation has the level of its rule; a known deviation is a notice."""
-    rule = Rule("a-rule", Level.ERROR, "basic/index", "You MUST.")
+    rule = Rule("a-rule", Level.ERROR, "server", "basic/index", "You MUST.")
     unknown = Violation(7, rule, "2025-11-25", "it was broken")
     known = Violation(7, rule, "2025-11-25", "it was broken", DEVIATIONS[0])
 

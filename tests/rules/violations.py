@@ -94,7 +94,8 @@ def violations(
     """The violations in these frames, which are numbered from 1."""
     conversation = ConversationChecker.over(transport, sessionless=sessionless, server=server)
     numbered = enumerate(flat(steps), 1)
-    return [told for number, frame in numbered for told in conversation.check(frame, number)]
+    found = [one for number, frame in numbered for one in conversation.check(frame, number)]
+    return [one for one in found if isinstance(one, Violation)]
 
 
 def names(*steps: Step, transport: str = "stdio", sessionless: bool = False) -> list[str]:

@@ -13,7 +13,7 @@ from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
 from mcpmock.playback.plan.steps import bare
 from mcpmock.playback.player import PlayerOptions
-from mcpmock.rules.checker import check
+from mcpmock.rules.report import check_cassette
 from mcpmock.sessions.replay import Replay
 from mcpmock.sessions.run import Setup, run_sessions
 from mcpmock.sessions.take import Recording
@@ -96,7 +96,7 @@ async def test_recorded_and_replayed(web: Web, tmp_path: Path, to: str, origin: 
     assert 4 == len(web.server.asked)
     assert 2 == sum(head.get("status") == 307 for head in heads)
     assert [] == web.said
-    assert "id-reused" not in [found.violation.rule.name for found in check(recorded)]
+    assert "id-reused" not in [found.violation.rule.name for found in check_cassette(recorded)]
 
     older = tmp_path / "b.jsonl"
     text = (tmp_path / "a.jsonl").read_text()

@@ -8,7 +8,7 @@ import pytest
 
 from mcpmock.protocol.messages import decode
 from mcpmock.protocol.methods import LATEST, REVISIONS
-from mcpmock.rules.checker import check
+from mcpmock.rules.report import check_cassette
 from mcpmock.stubs.builder import Stub
 from tests.support import INITIALIZED, Line, c, cassette, request, s
 
@@ -61,4 +61,4 @@ def test_the_rules(revision: str) -> None:
             lines.append(c(INITIALIZED))
             live.heard(INITIALIZED)
 
-    assert [] == [(found.event, found.violation) for found in check(cassette(*lines))]
+    assert [] == [(found.event, found.violation) for found in check_cassette(cassette(*lines))]
