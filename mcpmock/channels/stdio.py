@@ -45,6 +45,7 @@ class StdioChannel(MessageChannel):
             data = self._stdin.read()
             if data == b"":
                 self._ended = True
+                await _let_signals_go_first()
                 return [*self._splitter.end(), Frame(C2S, b"", b"", StreamEnd())]
             if data and (frames := self._splitter.feed(data)):
                 return frames
@@ -91,6 +92,7 @@ class StdioChannel(MessageChannel):
             # is itself readable while it has something to report.
             errors.register(self._reader.fd, 0)
             await trio.lowlevel.wait_readable(errors.fileno())
+            await _let_signals_go_first()
         except OSError:  # a file, /dev/null, or closed by now
             await trio.sleep_forever()
         finally:
@@ -113,6 +115,16 @@ class StdioChannel(MessageChannel):
         self._stdout.close()
         self._stderr.close()
         await trio.lowlevel.checkpoint()
+
+
+async def _let_signals_go_first() -> None:
+    """Let tasks run that wait for a signal which has come.
+
+    Ctrl-C reaches us and our client at once, so its end comes behind the signal. A server that
+    heard of the end first would end by it, with another exit status than without us.
+    """
+    await trio.lowlevel.checkpoint()  # trio's task that takes what signal handlers queued
+    await trio.lowlevel.checkpoint()  # the tasks that it wakes
 
 
 def take_stdio() -> StdioChannel:

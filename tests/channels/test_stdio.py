@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -92,6 +93,29 @@ async def conversation(make: Ends = pipe, *, only: bool = False) -> AsyncIterato
 
 
 both = pytest.mark.parametrize("make", [pipe, sockets])
+
+
+async def test_a_signal_that_came_first_is_heard_first() -> None:
+    """Ctrl-C reaches us before our client, which it also reaches, has closed its ends."""
+    for leaves in ("stdin", "stdout"):
+        for _ in range(20):
+            async with conversation() as client:
+                heard: list[str] = []
+
+                async def hear_end(client: Client, leaves: str, heard: list[str]) -> None:
+                    await (client.channel.receive() if leaves == "stdin" else client.channel.left())
+                    heard.append("end")
+
+                with trio.open_signal_receiver(signal.SIGUSR1) as signals:
+                    async with trio.open_nursery() as nursery:
+                        nursery.start_soon(hear_end, client, leaves, heard)
+                        await wait_all_tasks_blocked()
+                        os.kill(os.getpid(), signal.SIGUSR1)
+                        client.close(leaves)
+                        async for _ in signals:
+                            heard.append("signal")
+                            break
+            assert ["signal", "end"] == heard
 
 
 async def test_only_the_only_client_is_waited_for_without_the_loop() -> None:
