@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator, Sequence
 import attrs
 
 from mcpmock.protocol import messages as m
+from mcpmock.protocol.mirrored_headers import fields_of
 
 _COUNTED = ("content-length", "transfer-encoding")
-_NAMES = ("name", "uri")
 
 
 @attrs.define
@@ -76,17 +76,9 @@ def _fields(head: m.HttpRequest, raw: bytes) -> Iterator[tuple[str, str]]:
     """Yield the header fields of a POST of this message. From 2026-07-28 on, two repeat its method
     and name.
     """
-    message = m.Frame(m.C2S, raw).content
-    asked = message if isinstance(message, m.Request | m.Notification) else None
+    message = m.parse(raw)
+    mirrored = {name.lower(): value for name, value in fields_of(message, None)}
     for name, value in head.headers:
         lower = name.lower()
-        if lower in _COUNTED:
-            continue
-        if lower == "mcp-method":
-            value = asked.method if asked is not None else value
-        elif lower == "mcp-name":
-            named = (
-                [m.decode(m.member(asked.params, n) or b"null") for n in _NAMES] if asked else []
-            )
-            value = next((one for one in named if isinstance(one, str)), value)
-        yield name, value
+        if lower not in _COUNTED:
+            yield name, mirrored.get(lower, value)

@@ -21,6 +21,7 @@ from mcpmock.matching.match_rule import MatchRules, select
 from mcpmock.matching.paths import Place
 from mcpmock.protocol.contents import is_content
 from mcpmock.protocol.messages import Request, decode, encode, parse_items
+from mcpmock.protocol.mirrored_headers import is_mirror
 from mcpmock.protocol.raw_json import Span, elements, splice, walk
 from mcpmock.redaction.placeholders import (
     HASH_DIGITS,
@@ -29,7 +30,6 @@ from mcpmock.redaction.placeholders import (
     holds_placeholder,
 )
 
-from .header_profile import is_mirror
 from .loosened import FIXED_NAMES, named
 
 _LEAST_IN_TEXT = 8

@@ -13,15 +13,13 @@ from functools import lru_cache
 from urllib.parse import parse_qsl, urlsplit
 
 from mcpmock.protocol.messages import HttpRequest
+from mcpmock.protocol.mirrored_headers import decode_field, is_mirror
 from mcpmock.protocol.transport_facts import (
     LAST_EVENT_ID_HEADER,
-    METHOD_HEADER,
-    NAME_HEADER,
     PROTOCOL_VERSION_HEADER,
     SESSION_HEADER,
     plain_path,
 )
-from mcpmock.redaction.encodings import unwrapped
 
 Fingerprint = dict[str, str]
 """Values by field name in lower case. `method`, `path`, `endpoint`, `slash` and `session-parameter`
@@ -32,8 +30,6 @@ SESSION = SESSION_HEADER.lower()
 LAST_EVENT = LAST_EVENT_ID_HEADER.lower()
 SESSION_PARAMETER = "session-parameter"
 SLASH = "slash"
-_MIRROR_PREFIX = "mcp-param-"
-_MIRRORS = {METHOD_HEADER.lower(), NAME_HEADER.lower()}
 _PRESENCE_ONLY = {SESSION, LAST_EVENT, "authorization"}
 _FIXED = {"method", "path", "host"}
 
@@ -89,7 +85,7 @@ def _compared_value(name: str, value: str) -> str | None:
         case "accept":
             return ", ".join(sorted(media.strip().lower() for media in value.split(",")))
         case _:
-            return _unwrap_value(value) if is_mirror(name) else None
+            return decode_field(value) if is_mirror(name) else None
 
 
 def at(found: Fingerprint, level: int) -> Fingerprint:
@@ -109,13 +105,6 @@ def is_fixed(name: str, found: Fingerprint) -> bool:
     return name in _FIXED or (name == "content-type" and found["method"] == "POST")
 
 
-def is_mirror(name: str) -> bool:
-    """Return whether the field repeats a value of the body (revision 2026-07-28): if it differs
-    between two requests with equal bodies, one of them is wrong.
-    """
-    return name in _MIRRORS or name.startswith(_MIRROR_PREFIX)
-
-
 def session_parameter(head: HttpRequest) -> str | None:
     """Return the session id in the query; None without one."""
     parameters = parse_qsl(head.target.partition("?")[2], keep_blank_values=True)
@@ -125,12 +114,6 @@ def session_parameter(head: HttpRequest) -> str | None:
 def is_session_parameter(name: str) -> bool:
     """Return whether a query parameter of this name holds a session id (HTTP+SSE)."""
     return re.sub(r"[^a-z]", "", name.lower()) in ("sessionid", "session", "sid")
-
-
-def _unwrap_value(value: str) -> str:
-    """Return the value as the body has it, without the base64 that wraps non-ASCII values."""
-    raw = value.encode("utf-8", "surrogateescape")
-    return unwrapped(raw).decode("utf-8", "surrogateescape")
 
 
 @lru_cache(maxsize=1024)

@@ -11,9 +11,10 @@ from collections.abc import Iterable
 
 import attrs
 
+from mcpmock.protocol.mirrored_headers import is_mirror
 from mcpmock.redaction.placeholders import holds_placeholder
 
-from .header_profile import LAST_EVENT, Fingerprint, is_fixed, is_mirror
+from .header_profile import LAST_EVENT, Fingerprint, is_fixed
 from .request_key import MatchSubject
 
 MIN_ERROR_STATUS = 400

@@ -18,8 +18,9 @@ from msgspec import UNSET
 from mcpmock.matching.match_rule import Label, MatchRule, MatchRules, Selected
 from mcpmock.matching.paths import Place, spell_step
 from mcpmock.protocol.methods import NAMES
+from mcpmock.protocol.mirrored_headers import is_mirror
 
-from .header_profile import Fingerprint, is_mirror
+from .header_profile import Fingerprint
 from .request_key import MatchSubject, canonical
 from .variables import Bindings, Leaves, Mismatch, compare, unify
 

@@ -45,6 +45,7 @@ from mcpmock.protocol.messages import (
     decode,
     encode,
 )
+from mcpmock.protocol.mirrored_headers import is_mirror
 from mcpmock.redaction.placeholders import fill, holds_placeholder
 
 from .header_profile import (
@@ -55,7 +56,6 @@ from .header_profile import (
     Fingerprint,
     at,
     fingerprint,
-    is_mirror,
     session_parameter,
 )
 from .header_verdicts import MIN_ERROR_STATUS, HeaderVerdicts, contradict

@@ -42,17 +42,15 @@ from mcpmock.protocol.methods import (
     CACHEABLE,
     LAST_LEGACY,
     LATEST,
-    NAMES,
     REVISIONS,
     ROWS,
     Sender,
     methods,
 )
+from mcpmock.protocol.mirrored_headers import fields_of, is_mirror
 from mcpmock.protocol.revisions import VERSION_PATH, initialized_version, is_modern, version_of
 from mcpmock.protocol.transport_facts import (
     LAST_EVENT_ID_HEADER,
-    METHOD_HEADER,
-    NAME_HEADER,
     PROTOCOL_VERSION_HEADER,
     SESSION_HEADER,
     ExchangeEnd,
@@ -60,8 +58,6 @@ from mcpmock.protocol.transport_facts import (
     HttpResponse,
     SseMeta,
 )
-
-from .header_profile import is_mirror
 
 DISCOVER = "server/discover"
 _PREFIX = "io.modelcontextprotocol/"
@@ -343,12 +339,7 @@ class _ToModern(_Translation):
         return raw
 
     def request_headers(self, message: Message | None) -> list[tuple[str, str]]:
-        fields = [(PROTOCOL_VERSION_HEADER, self.revision)]
-        if not isinstance(message, Request | Notification):
-            return fields
-        fields.append((METHOD_HEADER, message.method))
-        name = member(message.params, NAMES.get(message.method, ""))
-        return fields if name is None else [*fields, (NAME_HEADER, str(decode(name)))]
+        return fields_of(message, self.revision)
 
 
 class _ToLegacy(_Translation):

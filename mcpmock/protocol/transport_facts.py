@@ -15,8 +15,6 @@ SESSION_HEADER = "Mcp-Session-Id"
 """2025-03-26 to 2025-11-25 (which spells it `MCP-Session-Id`; field names are case-insensitive)."""
 PROTOCOL_VERSION_HEADER = "MCP-Protocol-Version"
 """Since 2025-06-18."""
-METHOD_HEADER, NAME_HEADER = "Mcp-Method", "Mcp-Name"
-"""Since 2026-07-28: they repeat members of the body, for proxies that route by the head alone."""
 LAST_EVENT_ID_HEADER = "Last-Event-ID"
 """In a GET that resumes an event stream (WHATWG HTML, 9.2; MCP 2025-03-26 to 2025-11-25)."""
 _WITH_BODY = {"POST", "PUT", "PATCH"}

@@ -34,7 +34,6 @@ _RUN = re.compile(
     rb"\r?\n[A-Za-z0-9+/]{1,76}+={0,2}|(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{8,}+={0,2}"
 )
 _raw_json = msgspec.json.Decoder(msgspec.Raw)
-_WRAPPED = re.compile(rb"=\?base64\?([A-Za-z0-9+/]*=*)\?=")
 _TEXT_GROUPS = re.compile(BASE64_TEXT * 4)
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
@@ -167,14 +166,3 @@ def _unescape(escape: bytes) -> bytes:
     codes = escape.split(b"\\u")[1:]
     text = b"".join(int(code, 16).to_bytes(2, "big") for code in codes)
     return text.decode("utf-16-be", "surrogatepass").encode("utf-8", "surrogatepass")
-
-
-def unwrapped(value: bytes) -> bytes:
-    """Return a header value as the body has it: values that are not ASCII are sent as
-    `=?base64?...?=`.
-    """
-    wrapped = _WRAPPED.fullmatch(value)
-    try:
-        return b64decode(wrapped[1], validate=True) if wrapped else value
-    except binascii.Error:
-        return value

@@ -11,14 +11,13 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 
+from mcpmock.protocol.mirrored_headers import PARAMETER_PREFIX
 from mcpmock.protocol.raw_json import Span
 
 from .path_keys import keys_in_path
 from .secret_formats import Found, KindOf
 from .secret_names import SESSION_ID, kind_of_name, words_of
 
-PARAMETER_PREFIX = "mcp-param-"
-"""Revision 2026-07-28 mirrors arguments of a tool into headers of these names."""
 _CHALLENGES = {"www-authenticate", "proxy-authenticate", "authentication-info"}
 _KINDS_OF_PARAMETERS = {
     "code": "code", "state": "state", "key": "key", "sig": "signature", "signature": "signature",

@@ -29,7 +29,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.raw_json import Span, begins_with, splice
 
-from .encodings import is_json, unwrapped
+from .encodings import is_json
 from .placeholders import HOLE, PLACEHOLDER
 from .redaction_rules import RedactionRules
 from .secret_formats import KindOf
@@ -245,7 +245,10 @@ class Redactor(TextRedactor):
         if cached is not None and self.table.places is None:
             self.table.count += cached[1]
             return cached[0]
-        from .headers import in_field, in_url, is_of_protocol  # recording stdio needs none
+        # Recording stdio needs none of them.
+        from mcpmock.protocol.mirrored_headers import decode_raw_field
+
+        from .headers import in_field, in_url, is_of_protocol
 
         before, raw = self.table.count, text.encode("utf-8", "surrogateescape")
 
@@ -257,7 +260,7 @@ class Redactor(TextRedactor):
             found = in_url(part, kind_of) if name is None else in_field(name, part, kind_of)
             if mirrored is not None:
                 found = [(Span(0, len(part)), mirrored)]
-            return self._scan_text(part, 0, found, unwrapped, look=look)
+            return self._scan_text(part, 0, found, decode_raw_field, look=look)
 
         redacted = self._settle(raw, scan).decode("utf-8", "surrogateescape")
         self._current_fields()[name, text] = redacted, self.table.count - before
@@ -265,7 +268,7 @@ class Redactor(TextRedactor):
 
     def _kind_of_mirrored(self, name: str) -> str | None:
         """Return the kind of a field that repeats an argument which a path names."""
-        from .headers import PARAMETER_PREFIX
+        from mcpmock.protocol.mirrored_headers import PARAMETER_PREFIX
 
         argument = name[len(PARAMETER_PREFIX) :]
         mirrors = name.lower().startswith(PARAMETER_PREFIX)

@@ -10,16 +10,19 @@ import attrs
 
 from mcpmock.protocol.error_codes import DEFINED_MODERN, INVALID_PARAMS, METHOD_NOT_FOUND
 from mcpmock.protocol.http_reply import EVENT_STREAM
-from mcpmock.protocol.messages import Request, Response, decode, member
-from mcpmock.protocol.methods import LATEST, NAMES, REVISIONS
-from mcpmock.protocol.revisions import VERSION_PATH
-from mcpmock.protocol.transport_facts import (
+from mcpmock.protocol.messages import Request, Response, member
+from mcpmock.protocol.methods import LATEST, REVISIONS
+from mcpmock.protocol.mirrored_headers import (
     METHOD_HEADER,
     NAME_HEADER,
+    decode_field,
+    mirrored_headers,
+)
+from mcpmock.protocol.revisions import VERSION_PATH
+from mcpmock.protocol.transport_facts import (
     PROTOCOL_VERSION_HEADER,
     SESSION_HEADER,
 )
-from mcpmock.redaction.encodings import unwrapped
 
 from .context import CheckedMessage, Phase, State, short
 from .exchange import MAX_REMEMBERED, CheckedExchange
@@ -29,6 +32,11 @@ from .specification import Breach
 _JSON = "application/json"
 _METHODS = ("POST", "GET", "DELETE")
 _ACCEPTED, _BAD_REQUEST, _NOT_FOUND, _NOT_ALLOWED = 202, 400, 404, 405
+_RULE_OF_MIRROR = {
+    PROTOCOL_VERSION_HEADER: "header-version",
+    METHOD_HEADER: "header-method",
+    NAME_HEADER: "header-name",
+}
 _PLACEHOLDER = "mcpmock:secret:"
 
 
@@ -156,24 +164,18 @@ def check_mirrored_headers(exchange: CheckedExchange) -> Iterator[Breach]:
     if exchange.revision != LATEST or len(exchange.requests) != 1:
         return
     [request] = exchange.requests
-    version = decode(member(request.params, *VERSION_PATH) or b"null")
-    mirrored: list[tuple[str, str, object]] = [
-        ("header-version", PROTOCOL_VERSION_HEADER, version),
-        ("header-method", METHOD_HEADER, request.method),
-    ]
-    source = NAMES.get(request.method)
-    if source is not None:
-        name = decode(member(request.params, source) or b"null")
-        mirrored.append(("header-name", NAME_HEADER, name))
-    for rule, field, value in mirrored:
-        received = exchange.request_header(field)
-        if received is None:
-            yield Breach(rule, f"no {field} in the head")
+    for mirrored in mirrored_headers(request):
+        if not mirrored.required:
             continue
-        plain = unwrapped(received.encode("utf-8", "replace")).decode("utf-8", "replace")
+        rule = _RULE_OF_MIRROR[mirrored.name]
+        received = exchange.request_header(mirrored.name)
+        if received is None:
+            yield Breach(rule, f"no {mirrored.name} in the head")
+            continue
+        plain, value = decode_field(received), mirrored.value
         redacted = _PLACEHOLDER in plain or _PLACEHOLDER in str(value)
         if isinstance(value, str) and plain != value and not redacted:
-            text = f"{field} is {short(plain)}, the body has {short(value)}"
+            text = f"{mirrored.name} is {short(plain)}, the body has {short(value)}"
             yield Breach(f"{rule}-match", text)
 
 

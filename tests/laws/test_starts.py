@@ -38,7 +38,7 @@ main()
     [
         (["proxy", "--", "{server}"], [*_HTTP, "mcpmock.playback", "mcpmock.redaction"], 56, 28),
         (["record", "-o", "{new}", "--", "{server}"], [*_HTTP, "rich", "mcpmock.playback"], 72, 42),
-        (["replay", "{file}"], [*_HTTP, "rich", "mcpmock.recording"], 92, 76),
+        (["replay", "{file}"], [*_HTTP, "rich", "mcpmock.recording"], 93, 76),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.redaction.encodings import unwrapped
+from mcpmock.protocol.mirrored_headers import decode_raw_field
 from mcpmock.redaction.headers import in_field, in_query, in_url, kind_in_grant
 from mcpmock.redaction.secret_formats import Found
 
@@ -106,4 +106,4 @@ def test_names_of_a_grant() -> None:
 )
 def test_wrapped_values(value: bytes, expected: bytes) -> None:
     """A value that a header cannot hold as it is counts as what it is."""
-    assert expected == unwrapped(value)
+    assert expected == decode_raw_field(value)

@@ -38,6 +38,7 @@ from mcpmock.protocol.messages import (
     parse,
     parse_items,
 )
+from mcpmock.protocol.mirrored_headers import fields_of
 from mcpmock.protocol.revisions import is_modern, speaks_modern, version_of
 from mcpmock.protocol.transport_facts import (
     LAST_EVENT_ID_HEADER,
@@ -47,7 +48,7 @@ from mcpmock.protocol.transport_facts import (
 )
 from mcpmock.transports.exchange_stages import ExchangeClient
 
-from .common import JSON, standard_headers
+from .common import JSON
 from .session_renewal import ListProbe, SessionMemory, is_sent_again
 
 RETRY_DELAY_S = 1.0
@@ -237,10 +238,8 @@ class StreamableHttpClient(ExchangeClient):
         if not self._legacy:
             self._version = version_of(message) or self._version
         exchange.modern = speaks_modern(message) or (not self._legacy and is_modern(self._version))
-        if exchange.modern:
-            fields = standard_headers(message, version_of(message) or self._version)
-        else:
-            fields = self._session_headers()
+        modern = exchange.modern
+        fields = fields_of(message, self._version) if modern else self._session_headers()
         # 2025-11-25, "Sending Messages to the Server": both types MUST be in Accept.
         return self._open(exchange, "POST", [("Accept", f"{JSON}, {EVENT_STREAM}"), *fields], raw)
 

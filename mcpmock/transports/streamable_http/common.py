@@ -7,32 +7,21 @@ a state.
 
 from __future__ import annotations
 
-import binascii
-import re
-from base64 import b64decode, b64encode
 from collections.abc import Sequence
 
 import attrs
 
 from mcpmock.protocol.error_codes import PARSE_ERROR, SERVER_ERROR, SESSION_NOT_FOUND
-from mcpmock.protocol.messages import Message, Notification, Opaque, Request, decode, member
-from mcpmock.protocol.revisions import version_of
+from mcpmock.protocol.messages import Message, Opaque, Request
+from mcpmock.protocol.mirrored_headers import decode_field, mirrored_headers
 from mcpmock.protocol.transport_facts import (
-    METHOD_HEADER,
-    NAME_HEADER,
-    PROTOCOL_VERSION_HEADER,
     SESSION_HEADER,
-    Headers,
     HttpRequest,
 )
 
 JSON = "application/json"
 BATCH_REVISION = "2025-03-26"
 """The only revision with JSON-RPC batches."""
-_NAMED_BY = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
-_NAMED_BY_EXTENSION = dict.fromkeys(("tasks/get", "tasks/update", "tasks/cancel"), "taskId")
-_BASE64 = re.compile(r"=\?base64\?(.*)\?=", re.S)
-_PLAIN = re.compile(r"[!-~](?:[ -~]*[!-~])?")
 
 
 @attrs.frozen
@@ -81,59 +70,17 @@ def unreadable(head: HttpRequest, items: Sequence[Message]) -> RequestRefusal | 
     return None
 
 
-def name_of(message: Request) -> str | None:
-    """Return what `Mcp-Name` repeats: the tool, prompt, resource or task that the request names."""
-    where = (_NAMED_BY | _NAMED_BY_EXTENSION).get(message.method)
-    raw = None if where is None else member(message.params, where)
-    name = None if raw is None else decode(raw)
-    return name if isinstance(name, str) else None
-
-
-def standard_headers(message: Message, version: str | None) -> Headers:
-    """Return the header fields that a modern message goes with."""
-    fields = [] if version is None else [(PROTOCOL_VERSION_HEADER, version)]
-    if isinstance(message, (Request, Notification)):
-        fields.append((METHOD_HEADER, to_field(message.method)))
-    if isinstance(message, Request) and (name := name_of(message)) is not None:
-        fields.append((NAME_HEADER, to_field(name)))
-    return fields
-
-
 def mismatch(head: HttpRequest, request: Request) -> str | None:
     """Return how the header fields contradict the request; None where they repeat it. A field that
     is missing is as bad as a wrong one: who stands between decides by the fields alone.
     """
-    said = {
-        PROTOCOL_VERSION_HEADER: version_of(request),
-        METHOD_HEADER: request.method,
-        NAME_HEADER: name_of(request),
-    }
-    for field, expected in said.items():
-        value = head.header(field)
-        optional = field == NAME_HEADER and request.method not in _NAMED_BY
-        if expected is None or (value is None and optional):
+    for mirrored in mirrored_headers(request):
+        value = head.header(mirrored.name)
+        if not isinstance(mirrored.value, str) or (value is None and not mirrored.required):
             continue
         if value is None:
-            return f"{field} header is required"
-        if (value if field == PROTOCOL_VERSION_HEADER else from_field(value)) != expected:
-            return f"{field} header {value!r} does not match the body's {expected!r}"
+            return f"{mirrored.name} header is required"
+        if decode_field(value) != mirrored.value:
+            text = f"does not match the body's {mirrored.value!r}"
+            return f"{mirrored.name} header {value!r} {text}"
     return None
-
-
-def to_field(text: str) -> str:
-    """Return the text as a field's value: what is not plain ASCII, or looks encoded, in Base64."""
-    if _PLAIN.fullmatch(text) and not text.startswith("=?base64?"):
-        return text
-    coded = b64encode(text.encode("utf-8", "surrogatepass")).decode()
-    return f"=?base64?{coded}?="
-
-
-def from_field(value: str) -> str | None:
-    """Return the text of a field's value; None for Base64 that is none."""
-    coded = _BASE64.fullmatch(value)
-    if coded is None:
-        return value
-    try:
-        return b64decode(coded[1], validate=True).decode("utf-8", "surrogatepass")
-    except (binascii.Error, ValueError):
-        return None
