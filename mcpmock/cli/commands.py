@@ -19,9 +19,8 @@ from .output import TextFormatter, say
 
 COMMANDS = (
     "check", "convert", "demo", "diff", "drive", "explore", "faults", "fmt", "help", "login",
-    "logout", "merge", "proxy", "record", "recover", "redact", "replay", "report", "review", "run",
-    "scan", "show", "stats",
-    "unwrap", "verify", "watch", "wrap",
+    "logout", "merge", "proxy", "record", "recover", "redact", "replay", "report", "review",
+    "rules", "run", "scan", "show", "stats", "unwrap", "verify", "watch", "wrap",
 )  # fmt: skip
 
 

@@ -1,6 +1,7 @@
 """How recordings and the manual are shown."""
 
 from pathlib import Path
+from typing import Literal
 
 import attrs
 
@@ -64,4 +65,28 @@ class ManualOptions:
     raw: bool = option(False, "Print the Markdown source.")
     search: str | None = option(
         None, "List the sections of the manual that speak of this.", metavar="WORD"
+    )
+
+
+Revision = Literal[
+    "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28", "ext-skills"
+]
+RequirementClass = Literal["rule", "schema", "later", "hidden", "policy", "auth"]
+
+
+@attrs.frozen(kw_only=True)
+class LedgerOptions:
+    """Which rules or requirements `mcpmock rules` lists."""
+
+    ledger: bool = option(False, "List the requirements of the specification, not the rules.")
+    revision: Revision | None = option(
+        None, "List only this revision; `ext-skills` is the skills extension."
+    )
+    page: str | None = option(
+        None,
+        "With --ledger, list only pages that match this glob, for example 'server/*'.",
+        metavar="GLOB",
+    )
+    kind: RequirementClass | None = option(
+        None, "With --ledger, list only this class.", flags=("--class",)
     )

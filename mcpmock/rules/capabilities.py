@@ -17,7 +17,7 @@ from mcpmock.protocol.methods import (
     methods,
 )
 
-from .context import CheckedMessage, Object, State, declared, short
+from .context import CheckedMessage, Object, State, as_object, declared, short
 from .exchange import MAX_REMEMBERED
 from .specification import Breach
 
@@ -29,7 +29,8 @@ _BY_SENDER = {
     for revision in REVISIONS
     for sender in (Sender.CLIENT, Sender.SERVER)
 }
-_GATED_PARAMS = {"elicitation/create", "sampling/createMessage", "tools/call"}
+_ELICIT = "elicitation/create"
+_GATED_PARAMS = {_ELICIT, "sampling/createMessage", "tools/call"}
 _FEATURES = ("tools", "resources", "prompts", "completions")
 
 
@@ -136,22 +137,31 @@ def _check_result_gate(checked: CheckedMessage, state: State) -> Iterator[Breach
 
 def _check_params_gate(checked: CheckedMessage, state: State) -> Iterator[Breach]:
     """Check params that need a capability of their own."""
-    if checked.method not in _methods(checked.revision, _sides(checked)[0]):
+    method = checked.method
+    if method not in _methods(checked.revision, _sides(checked)[0]):
         return
-    client, server = state.client_capabilities, state.server_capabilities
     raw = getattr(checked.message, "params", None)  # often long, and seldom to be decoded
-    match checked.method:
-        case "elicitation/create" if checked.params.get("mode") == "url":
-            if not declared(client, "elicitation.url"):
-                yield Breach("elicitation-mode", "mode url, but the client has not declared it")
-        case "sampling/createMessage" if member(raw, "tools") is not None:
-            if not declared(client, "sampling.tools"):
-                text = "tools, but the client has not declared sampling.tools"
-                yield Breach("sampling-tools", text)
-        case "tools/call" if member(raw, "task") is not None:
-            if not declared(server, "tasks.requests.tools.call"):
-                name = short(checked.params.get("name"))
-                text = f"{name} as a task, which the server has not declared"
-                yield Breach("task-undeclared", text)
-        case _:
-            pass
+    if method == "tools/call":
+        server = state.server_capabilities
+        if member(raw, "task") is not None and not declared(server, "tasks.requests.tools.call"):
+            name = short(checked.params.get("name"))
+            yield Breach("task-undeclared", f"{name} as a task, which the server has not declared")
+    elif method == _ELICIT or member(raw, "tools") is not None:
+        asked = {"method": method, "params": checked.params}
+        yield from check_params_gate(asked, state.client_capabilities)
+
+
+def check_params_gate(asked: Object, client: Object | None) -> Iterator[Breach]:
+    """Yield the breaches in what a server asks of a client with these capabilities, in a request or
+    in an input request.
+    """
+    params = as_object(asked.get("params"))
+    if asked.get("method") == _ELICIT:
+        mode = params.get("mode", "form")
+        modes = as_object(as_object(client).get("elicitation"))
+        # An empty object declares forms.
+        has = declared(client, f"elicitation.{mode}") or (mode == "form" and "url" not in modes)
+        if mode in ("form", "url") and not has:
+            yield Breach("elicitation-mode", f"mode {mode}, but the client has not declared it")
+    elif "tools" in params and not declared(client, "sampling.tools"):
+        yield Breach("sampling-tools", "tools, but the client has not declared sampling.tools")

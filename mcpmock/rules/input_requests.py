@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from mcpmock.protocol.messages import Request, encode
 
+from .capabilities import check_params_gate
 from .context import CheckedMessage, Object, State, as_object, declared, short
 from .exchange import MAX_REMEMBERED
 from .memory import drop_oldest
@@ -51,6 +52,8 @@ def _check_input_required(
         elif not declared(capabilities, gate):
             text = f"{short(method)}, but the client has not declared {gate}"
             yield Breach("input-undeclared", text)
+        else:
+            yield from check_params_gate(as_object(value), capabilities)
 
 
 def _remember_state(checked: CheckedMessage, state: State, token: str) -> None:

@@ -20,7 +20,8 @@ from .known_deviations import Deviation
 
 _MOVED = {(FIRST, "basic/index"): "basic/messages"}
 """Pages that have another path in a revision, with the same sentences."""
-
+SKILLS, EXTENSION = "skills", "ext-skills"
+"""The page of the skills extension (SEP-2640), and what stands for its revision."""
 
 By = Literal["client", "server", "either"]
 
@@ -42,7 +43,14 @@ class Rule:
 
     def cite(self, revision: str) -> str:
         """Return the revision and page of the sentence: `2025-11-25 basic/lifecycle`."""
+        if self.section == SKILLS:
+            return f"{EXTENSION} {SKILLS}"
         return f"{revision} {_MOVED.get((revision, self.section), self.section)}"
+
+    @property
+    def revisions(self) -> tuple[str, ...]:
+        """The revisions in which it holds."""
+        return tuple(one for one in REVISIONS if self.since <= one <= self.until)
 
 
 class Breach(NamedTuple):
@@ -150,8 +158,8 @@ RULES = (
     Rule("resources-undeclared", MUST, SERVER, "server/resources", "Servers that support resources MUST declare the resources capability"),
     Rule("prompts-undeclared", MUST, SERVER, "server/prompts", "Servers that support prompts MUST declare the prompts capability"),
     Rule("completions-undeclared", MUST, SERVER, "server/utilities/completion", "Servers that support completions MUST declare the completions capability", since=_2025_03),
-    Rule("elicitation-mode", MUST, SERVER, "client/elicitation", "Servers MUST NOT send elicitation requests with modes that are not supported by the client.", LAST_LEGACY, LAST_LEGACY),
-    Rule("sampling-tools", MUST, SERVER, "client/sampling", "Servers MUST NOT send tool-enabled sampling requests to Clients that have not declared support for tool use via the sampling.tools capability.", LAST_LEGACY, LAST_LEGACY),
+    Rule("elicitation-mode", MUST, SERVER, "client/elicitation", "Servers MUST NOT send elicitation requests with modes that are not supported by the client.", since=LAST_LEGACY),
+    Rule("sampling-tools", MUST, SERVER, "client/sampling", "Servers MUST NOT send tool-enabled sampling requests to Clients that have not declared support for tool use via the sampling.tools capability.", since=LAST_LEGACY),
     Rule("task-undeclared", MUST, CLIENT, "basic/utilities/tasks", "If a server's capabilities do not include tasks.requests.tools.call, then clients MUST NOT attempt to use task augmentation on that server's tools", LAST_LEGACY, LAST_LEGACY),
     # `calls`
     Rule("id-reused", MUST, EITHER, "basic/index", "The request ID MUST NOT have been previously used by the requestor within the same session.", until=LAST_LEGACY),

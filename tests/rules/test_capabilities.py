@@ -20,6 +20,7 @@ CHANGED = notification("notifications/tools/list_changed")
 SAMPLE = request(1, "sampling/createMessage", {"messages": [], "maxTokens": 1})
 TOOLED = request(1, "sampling/createMessage", {"messages": [], "maxTokens": 1, "tools": []})
 VISIT = request(1, "elicitation/create", {"mode": "url", "url": "http://x", "message": "go"})
+FORM = request(1, "elicitation/create", {"message": "go", "requestedSchema": {}})
 TASK = request(1, "tools/call", {"name": "dig", "task": {}})
 
 
@@ -62,6 +63,7 @@ PLANTED = [
     *answered("resources/list", "resources"),
     *answered("completion/complete", "completions"),
     Planted("elicitation-mode", [*opening(), s2c(VISIT)]),
+    Planted("elicitation-mode", [*opening(client={"elicitation": {"url": {}}}), s2c(FORM)]),
     Planted("sampling-tools", [*opening(), s2c(TOOLED)]),
     Planted("task-undeclared", [*opening(), c2s(TASK)]),
 ]

@@ -23,6 +23,17 @@ def again(id_: int, **params: Any) -> Any:
     return c2s(ask(id_, "tools/call", {"name": "dig", **params}))
 
 
+def asks_for(capabilities: Any, method: str, **params: Any) -> list[Any]:
+    """A server asks a client with these capabilities for this."""
+    call = c2s(ask(1, "tools/call", {"name": "dig"}, clientCapabilities=capabilities))
+    return [*modern(), call, wants(inputRequests={"a": {"method": method, "params": params}})]
+
+
+def elicits(modes: Any, **params: Any) -> list[Any]:
+    asked = {"message": "go", **params}
+    return asks_for({"elicitation": modes}, "elicitation/create", **asked)
+
+
 PLANTED = [
     Planted(
         "input-where",
@@ -37,6 +48,10 @@ PLANTED = [
     Planted(
         "request-state", [*modern(), CALL, wants(requestState="s"), again(2, requestState="t")]
     ),
+    Planted("elicitation-mode", elicits({"form": {}}, mode="url")),
+    Planted("elicitation-mode", elicits({}, mode="url")),
+    Planted("elicitation-mode", elicits({"url": {}})),
+    Planted("sampling-tools", asks_for({"sampling": {}}, "sampling/createMessage", tools=[])),
     Planted("retry-id", [*modern(), CALL, wants(requestState="s"), again(1, requestState="s")]),
 ]
 
@@ -51,6 +66,15 @@ def test_rounds() -> None:
     ]
 
     assert [] == names(*modern(), CALL, *rounds)
+
+
+def test_modes_and_tools_that_were_declared() -> None:
+    """A form needs no more than `elicitation`."""
+    assert [] == names(*elicits({}))
+    assert [] == names(*elicits({"form": {}}, mode="form"))
+    assert [] == names(*elicits({"url": {}}, mode="url"))
+    tools: Any = {"sampling": {"tools": {}}}
+    assert [] == names(*asks_for(tools, "sampling/createMessage", tools=[]))
 
 
 def test_a_state_may_be_older_than_the_recording() -> None:
