@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from .model_endpoint import MODEL
-from .parts import PARTS
+from .parts import PARTS, native_program
 
 QUESTION = "Look at the files."
 _NODE = PARTS / "clients" / "node_modules" / ".bin"
@@ -38,13 +38,6 @@ class Agent:
     environment: Callable[[str], Mapping[str, str]] = lambda _model: {}
 
 
-def _native(pattern: str) -> str:
-    """Return a program that a package has for this machine: its script does not run as installed
-    here, without scripts of packages.
-    """
-    return next(map(str, _NODE.parent.glob(pattern)), pattern)
-
-
 def _servers(entry: dict[str, Any]) -> dict[str, Any]:
     return {"mcpServers": {"files": entry}}
 
@@ -64,7 +57,7 @@ AGENTS: dict[str, Agent] = {
     "claude": Agent(
         "clients",
         lambda home, _model: [
-            *(_native("@anthropic-ai/claude-code-linux-*/claude"), "-p", QUESTION),
+            *(native_program("@anthropic-ai/claude-code-linux-*/claude"), "-p", QUESTION),
             *("--mcp-config", str(home / "mcp.json"), "--strict-mcp-config"),
             *("--allowedTools", "mcp__files", "--model", MODEL),
         ],
@@ -113,7 +106,7 @@ AGENTS: dict[str, Agent] = {
     "opencode": Agent(
         "clients",
         lambda _home, _model: [
-            _native("opencode-linux-x64/bin/opencode"),
+            native_program("opencode-linux-x64/bin/opencode"),
             "run",
             "-m",
             f"scripted/{MODEL}",

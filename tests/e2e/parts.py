@@ -33,6 +33,9 @@ MOVED = {"moved-py2": "py2", "moved-py1": "py1"}
 WORKSHOPS = {"workshop-py2": "py2", "workshop-py1": "py1", "workshop-ts2": "npm", **MOVED}
 """The tests' own servers (servers/workshop.py says what they are) -> the part they run in."""
 
+AGENT = {"claude-code": "clients"}
+"""An agent that is a server too, with 90 KB of descriptions of tools -> the part it is in."""
+
 HTTP, SSE = "streamable-http", "sse"
 HTTP_SERVERS = {
     "everything": (HTTP, SSE),
@@ -87,7 +90,7 @@ _MODIFIED = 1_767_323_045  # 2026-01-02T03:04:05Z, as the commits
 
 def missing(name: str) -> str | None:
     """Say why the client or server of this name cannot run here, or None if it can."""
-    part = {**SERVERS, **WORKSHOPS}.get(name) or {**CLIENTS, **PINNED}[name][0]
+    part = {**SERVERS, **WORKSHOPS, **AGENT}.get(name) or {**CLIENTS, **PINNED}[name][0]
     if part == "npm" and shutil.which("node") is None:
         return f"{name} needs Node"
     if name == "git" and shutil.which("git") is None:
@@ -123,10 +126,19 @@ def server(name: str, workdir: Path, transport: str = "stdio") -> list[str]:
             return ["node", str(_NODE_SERVERS / "server-memory" / "dist" / "index.js")]
         case "time":
             return [python, "-m", "mcp_server_time", "--local-timezone", "UTC"]
+        case "claude-code":
+            return [native_program("@anthropic-ai/claude-code-linux-*/claude"), "mcp", "serve"]
         case "git":
             return [python, "-m", "mcp_server_git", "--repository", str(workdir / "repo")]
         case _:
             raise KeyError(name)
+
+
+def native_program(pattern: str) -> str:
+    """Return a program that a package has for this machine: its script does not run as installed
+    here, without scripts of packages.
+    """
+    return next(map(str, (PARTS / "clients" / "node_modules").glob(pattern)), pattern)
 
 
 def client(name: str) -> list[str]:
@@ -155,8 +167,12 @@ def drive(client_name: str, scenario: str, workdir: Path, server_argv: list[str]
 
 def environment(workdir: Path) -> dict[str, str]:
     """The environment for a client, which hands all of it to the server."""
-    memory = {"MEMORY_FILE_PATH": str(workdir / "memory.jsonl")}
-    return {**os.environ, **_GIT_ENVIRONMENT, **memory}
+    own = {
+        "MEMORY_FILE_PATH": str(workdir / "memory.jsonl"),
+        "CLAUDE_CONFIG_DIR": str(workdir / "claude"),
+        "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
+    }
+    return {**os.environ, **_GIT_ENVIRONMENT, **own}
 
 
 def prepare(name: str, workdir: Path) -> None:
