@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 _MARKER = (
     "mcpmock(cassette=None, *, server=None, url=None, record=None, faults=None, seed=None, "
     "stub=None, auth=None, misses=None, unused=None, races=None, reactions=None, explore=None, "
+    "redact_key=None, redact_value=None, redact_path=None, keep_key=None, redact_as=None, "
     "**replay): the cassette of the test, and how its server is played, recorded and broken; "
     "`mcpmock help pytest` has a table of all keywords, with those of `mcpmock replay`"
 )

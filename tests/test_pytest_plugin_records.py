@@ -154,31 +154,43 @@ def test_two_tests_on_one_cassette(made: Suite) -> None:
     assert [3, 4] == asked(made.load(file))
 
 
-RULES = """
+INI = """
 [pytest]
 mcpmock_redact_key = as*
 mcpmock_redact_value =
     (?P<city>Turin)
 mcpmock_redact_path = $.arguments.note
 """
+MODULE_MARKER = 'pytestmark = pytest.mark.mcpmock(redact_key=["as*"], redact_path=["$.x"])'
+MARKER = ', redact_value=["(?P<city>Turin)"], redact_path=["$.arguments.note"]'
 NOTED = """
 NOTE = b'{{"name":"t","arguments":{{"note":"hush","to":"Turin"}}}}'
 CALL = b'{{"jsonrpc":"2.0","id":2,"method":"tools/call","params":' + NOTE + b'}}\\n'
 
-@pytest.mark.mcpmock(server={server})
+{module}
+@pytest.mark.mcpmock(server={server}{marker})
 def test_it(mcpmock_server):
     assert b"result" in ask(mcpmock_server, INITIALIZE, CALL) {more}
 """
 
 
-def test_rules_of_the_ini_file(made: Suite) -> None:
-    """What they name is in no recording and in no report of a failed test; it replays."""
-    made.run.makeini(RULES)
-    source = NOTED.format(server=made._server, more="")
+def noted(made: Suite, module: str = "", marker: str = "", more: str = "") -> str:
+    return NOTED.format(server=made._server, module=module, marker=marker, more=more)
+
+
+@pytest.mark.parametrize(
+    ("ini", "module", "marker"), [(INI, "", ""), ("", MODULE_MARKER, MARKER)], ids=["ini", "marker"]
+)
+def test_own_redaction(made: Suite, ini: str, module: str, marker: str) -> None:
+    """What rules of the ini file or of markers name is in no recording and in no report of a failed
+    test; it replays.
+    """
+    made.run.makeini(ini)
+    source = noted(made, module, marker)
     made(source, "once").assert_outcomes(passed=1)
     data = (made.run.path / FILE).read_bytes()
     made(source, "none").assert_outcomes(passed=1)
-    failed = made(NOTED.format(server=made._server, more="and False"), "none")
+    failed = made(noted(made, module, marker, "and False"), "none")
     failed.assert_outcomes(failed=1)
     shown = failed.stdout.str().partition("mcpmock ---")[2]
 
@@ -201,7 +213,7 @@ def test_rules_of_the_ini_file(made: Suite) -> None:
 def test_a_bad_rule_of_the_ini_file(made: Suite, line: str, words: str) -> None:
     """It is an error of each test with a cassette."""
     made.run.makeini(f"[pytest]\n{line}\n")
-    result = made(NOTED.format(server=made._server, more=""), "once")
+    result = made(noted(made), "once")
     result.assert_outcomes(errors=1)
     assert words in result.stdout.str()
     assert 0 == made.started

@@ -11,7 +11,7 @@ from .option import option
 PlaceholderNumbers = Literal["number", "hash"]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)  # a table of tests has two bases: one may have slots
 class RedactionOptions:
     """The redaction rules of one command. They add to those of the project file."""
 

@@ -9,6 +9,7 @@ import attrs
 
 from .option import Option, option, options_of
 from .recording import RecordMode
+from .redacting import RedactionOptions
 from .replay import ReplayOptions
 
 MissUse = Literal["fail", "allow"]
@@ -16,7 +17,7 @@ UnusedUse = Literal["ignore", "warn", "fail"]
 
 
 @attrs.frozen(kw_only=True)
-class TestServerOptions(ReplayOptions):
+class TestServerOptions(RedactionOptions, ReplayOptions):
     """The server that a test gets."""
 
     __test__ = False  # pytest: no class of tests
@@ -55,9 +56,9 @@ class TestServerOptions(ReplayOptions):
 
 
 def keywords_of(table: type) -> list[Option]:
-    """Return the rows of one of these tables, its own before those of `replay`."""
-    rows, replay = [*options_of(table)], len([*options_of(ReplayOptions)])
-    return rows[replay:] + rows[:replay]
+    """Return the rows of one of these tables, its own before those of redaction and of `replay`."""
+    replay, redaction = ([*options_of(base)] for base in (ReplayOptions, RedactionOptions))
+    return [*options_of(table)][len(replay) + len(redaction) :] + redaction + replay
 
 
 @attrs.frozen(kw_only=True)

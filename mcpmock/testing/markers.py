@@ -1,8 +1,8 @@
 """What the markers `mcpmock` of a test say together: those of the test, of its class, its module
 and its packages.
 
-The nearest one wins, keyword by keyword; rules (`ignore`, `like`, `echo`) add up. Two markers in
-one place are one: they may not contradict each other. `settings` stands above.
+The nearest one wins, keyword by keyword; rules (`RULES`) add up. Two markers in one place are one:
+they may not contradict each other. `settings` stands above.
 """
 
 from __future__ import annotations
@@ -17,7 +17,9 @@ import pytest
 from mcpmock.options.testing import MarkerOptions, keywords_of
 
 NAME = "mcpmock"
-RULES = ("ignore", "like", "echo")
+MATCH_RULES = ("ignore", "like", "echo")
+REDACTION_RULES = ("redact_key", "redact_value", "redact_path", "keep_key")
+RULES = (*MATCH_RULES, *REDACTION_RULES)
 
 
 @attrs.frozen

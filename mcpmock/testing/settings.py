@@ -23,14 +23,14 @@ from mcpmock.errors import McpMockError
 from mcpmock.faults.control import Given, check_seed, is_file, several
 from mcpmock.faults.match import Match, to_match
 from mcpmock.faults.races.grid import REACTIONS, Reaction
-from mcpmock.options.option import check_value, options_of, read_environment
+from mcpmock.options.option import check_value, options_of, read_environment, read_options
 from mcpmock.options.project_file import find_project_file, option_mistakes
 from mcpmock.options.redacting import RedactionOptions
 from mcpmock.options.replay import ReplayOptions
 from mcpmock.redaction.redaction_rules import RedactionRules
 from mcpmock.stubs.builder import Stub
 
-from .markers import RULES, Markers, markers_of
+from .markers import MATCH_RULES, REDACTION_RULES, RULES, Markers, markers_of
 from .record_mode import MODES, check_choice, config_mode
 from .unused import FAIL, IGNORE, UNUSED
 
@@ -39,6 +39,8 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _REPLAY = {one.name for one in options_of(ReplayOptions)}
 _SEED_VARIABLE = "MCPMOCK_SEED"
 _REPLAY_PREFIX = "MCPMOCK_REPLAY_"
+_INI = {"keep_key": "redact_keep"}
+"""Keywords that the ini has under another name."""
 
 
 def file_name(test: str) -> str:
@@ -213,18 +215,23 @@ def read_settings(place: CassettePlace, markers: Markers) -> Settings:
     path = place.cassette(cassette)
     project = _project_options(path.parent)
     environment = read_environment(ReplayOptions, _REPLAY_PREFIX, os.environ)
-    ini = {name: tuple(config.getini(f"mcpmock_{name}")) for name in RULES}
+    ini = {name: tuple(config.getini(f"mcpmock_{_INI.get(name, name)}")) for name in RULES}
+    rules = _rules_of([project, ini, *markers.rules, environment])
     playing = {
         **project,
         **{name: value for name, value in given.items() if name in _REPLAY},
         **environment,
-        **_rules_of([project, ini, *markers.rules, environment]),
+        **{name: rules[name] for name in MATCH_RULES if name in rules},
     }
     unused = given.get("unused") or str(config.getini("mcpmock_unused")) or IGNORE
     if config.getoption("mcpmock_strict"):
         unused, playing["match"], playing["on_miss"] = FAIL, "exact", "error"
     replay_options(**playing)
-    redaction = _redaction_of(config)
+    redaction = read_options(
+        RedactionOptions,
+        {name: rules[name] for name in REDACTION_RULES if name in rules}
+        | {name: value for name, value in given.items() if name == "redact_as"},
+    )
     redaction_rules_of(redaction, None)
     read_authorization(given.get("auth"))
     if url is not None:
@@ -262,15 +269,6 @@ def _rules_of(sources: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]
             if texts := tuple(texts):
                 found[name] = (*found.get(name, ()), *texts)
     return found
-
-
-def _redaction_of(config: pytest.Config) -> RedactionOptions:
-    return RedactionOptions(
-        redact_key=tuple(config.getini("mcpmock_redact_key")),
-        redact_value=tuple(config.getini("mcpmock_redact_value")),
-        redact_path=tuple(config.getini("mcpmock_redact_path")),
-        keep_key=tuple(config.getini("mcpmock_redact_keep")),
-    )
 
 
 def _project_options(folder: Path) -> dict[str, Any]:

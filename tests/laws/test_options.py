@@ -89,7 +89,7 @@ def keyword_row(one: Option) -> str:
     """A row of the table in Markdown. What only the command line has is left out of its help."""
     words = [word for word in one.choices if word not in one.command_only]
     takes = ", ".join(f"`{word}`" for word in words) or f"`{one.metavar}`"
-    if one.repeatable and one.metavar in ("RULE", "RULE=KIND", "RULE[=KIND]"):
+    if one.repeatable and one.metavar != "[COMMAND, ..]":
         takes = f"list of `{one.metavar}`"
     takes = "`True`, `False`" if one.type is bool else takes
     text = one.help.replace(" (repeatable)", "")

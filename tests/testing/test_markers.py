@@ -86,6 +86,13 @@ def test_the_nearest_counts(
         ("@mark(auth='oath')", "oath"),
         ("@mark(explore='many')", "explore='many': expected a number of schedules"),
         ("@mark(record='sometimes')", "no record mode 'sometimes'"),
+        ("@mark(redact_keys=['a'])", r"no keyword redact_keys=. Did you mean redact_key=\?"),
+        ("@mark(redact_key='a')", "redact_key='a': give a list of rules"),
+        ("@mark(redact_value=[1])", r"redact_value=\(1,\): expected a list of texts"),
+        ("@mark(redact_value=['('])", r"'\(' is no regular expression"),
+        ("@mark(redact_path=['note'])", "'note' is not of the form"),
+        ("@mark(keep_key=[''])", "an empty glob names nothing"),
+        ("@mark(redact_as='mask')", "redact_as 'mask': choose number or hash"),
     ],
 )  # fmt: skip
 def test_a_wrong_marker(pytester: pytest.Pytester, marks: str, words: str) -> None:
