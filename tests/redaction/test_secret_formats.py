@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import random
+import re
 
 import pytest
 
@@ -129,3 +131,28 @@ def test_names_that_end_like_one_are_not(name: str) -> None:
         f"{name}=x\n{name}: x",
     ):
         assert not suspicious(line.encode()), line
+
+
+def test_names_decide() -> None:
+    """A string is worth a closer look if and only if its name is that of a secret, whatever the
+    words of the name, their case, and what joins them.
+    """
+    dice = random.Random(37)
+    words = [
+        *sorted({word for words in SECRET_ENDINGS for word in words}),
+        "next",
+        "page",
+        "progress",
+    ]
+    words += ["location", "description", "version", "x", "monkey", "design"]
+    for _ in range(3000):
+        name = ""
+        for _ in range(dice.randint(1, 3)):
+            word = dice.choice(words)
+            spellings = [word, word, word.upper(), word.title(), word[:2].upper() + word[2:]]
+            name += dice.choice(spellings) + dice.choice(["", "", "_", "-", ".", "/", "\u00e9"])
+        if re.search("[0-9A-Za-z]{20}", name):
+            continue  # may be base64
+        secret = kind_of_name(name) is not None
+        for line in (f'{{"{name}":"x"}}', f'{{"a":1,"{name}" : ["x"]}}', f"{name}='x'"):
+            assert secret is suspicious(line.encode()), line
