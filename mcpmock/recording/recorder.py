@@ -17,7 +17,7 @@ from typing import Any
 import attrs
 import msgspec
 
-from mcpmock.cassette.model import Event, Gap, Oversize, event_line, event_lines
+from mcpmock.cassette.model import Event, Gap, Oversize, are_embeddable, event_line, message_lines
 from mcpmock.pipeline.stage import PASS, Action, Hangup, Stage
 from mcpmock.protocol.messages import C2S, ExchangeEnd, Fragment, Frame, HttpBody, StreamEnd
 from mcpmock.protocol.reassembly import Reassembly, WholeFrame
@@ -192,12 +192,27 @@ class Recorder(Stage):
         return not self.ledger.reassembly and _IN_PARTS.isdisjoint(kinds)
 
     def _lines(self, first: int, t: int, frames: Sequence[Frame]) -> list[bytes]:
-        """Write the lines; the look for secrets is quickest over a whole batch, and mostly ends
-        there.
+        """Return the lines of what one read gave: ordinary messages are looked at in one go, and
+        mostly that is all.
         """
-        if self._suspicious(frames):
-            return [self._line(n, t, frame) for n, frame in enumerate(frames, first)]
-        return event_lines(first, t, frames)
+        redactor = self.ledger.redactor
+        if len(frames) > 1:
+            raws = [frame.raw for frame in frames if frame.fact is None]
+            block = b"\n".join(raws)
+            if (
+                len(raws) == len(frames)
+                and are_embeddable(raws, block)
+                and (redactor is None or not redactor.suspicious(block))
+            ):
+                return message_lines(first, t, frames, raws)
+        elif (  # speed: 2.5 us where the same with a list of one takes 3.3
+            redactor is not None
+            and frames[0].fact is None
+            and frames[0].raw.startswith(_JSON)
+            and not redactor.suspicious(frames[0].raw)
+        ):
+            return [event_line(first, t, frames[0])]
+        return [self._line(n, t, frame) for n, frame in enumerate(frames, first)]
 
     def _each(self, first: int, t: int, wholes: Sequence[WholeFrame]) -> list[bytes]:
         lines = []
@@ -239,20 +254,6 @@ class Recorder(Stage):
         ways = (frame.direction, frame.direction.back) if over else (frame.direction,)
         cut = (self.ledger.reassembly.cut(way, frame.exchange, self.session) for way in ways)
         return [whole for whole in cut if whole is not None]
-
-    def _suspicious(self, frames: Sequence[Frame]) -> bool:
-        """Return whether any of them needs a closer look; anything but JSON always does."""
-        redactor = self.ledger.redactor
-        if redactor is None:
-            return False
-        if frames[0].fact is not None:
-            return True
-        if len(frames) == 1:
-            raw = frames[0].raw
-            return not raw.startswith(_JSON) or redactor.suspicious(raw)
-        raws = [frame.raw for frame in frames]
-        no_json = any([not raw.startswith(_JSON) for raw in raws])  # noqa: C419 (a list is quicker)
-        return no_json or redactor.suspicious(b"\n".join(raws))
 
     def _line(self, n: int, t: int, frame: Frame) -> bytes:
         """Return a frame that may hold secrets."""

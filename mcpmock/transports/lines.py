@@ -91,5 +91,9 @@ def join_lines(frames: Sequence[Frame]) -> bytes:
     """
     if len(frames) == 1 and frames[0].fact is None:
         return frames[0].raw + frames[0].eol
+    # speed: 0.05 us a message; with each line end by itself 0.1, tools/bench.py --processor
+    lines = [frame.raw for frame in frames if frame.fact is None and frame.eol == b"\n"]
+    if len(lines) == len(frames):
+        return b"\n".join([*lines, b""])
     carried = [f for f in frames if f.fact is None or type(f.fact) is Fragment]
     return b"".join([part for frame in carried for part in (frame.raw, frame.eol)])

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
-
 import pytest
 
-from mcpmock.cassette.model import Header, Take, event_line, event_lines
+from mcpmock.cassette.model import Header, Take, event_line
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -22,7 +20,7 @@ from mcpmock.protocol.messages import (
     StreamEnd,
 )
 from tests.cassette.test_model import ODD, loaded
-from tests.support import request, seen
+from tests.support import seen
 
 HEADERS = [("Content-Type", "application/json"), ("X-A", "1"), ("x-a", "\xe9 \u2028"), ("X-A", "")]
 
@@ -90,16 +88,6 @@ def test_a_fact_of_a_session(frame: Frame) -> None:
     assert event.frame is not None
 
     assert (3, None, seen(frame)) == (event.s, event.x, seen(event.frame))
-
-
-def test_lines_of_messages_that_came_together() -> None:
-    """Messages of an exchange that come at once keep their exchange."""
-    frames = [Frame(S2C, request(n, "ping"), exchange=7) for n in (1, 2)]
-
-    lines = event_lines(4, 9, frames)
-    assert [(4, 7), (5, 7)] == [
-        (value["n"], value["x"]) for value in (json.loads(line) for line in lines)
-    ]
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
 from mcpmock.protocol.reassembly import EXCERPT_BYTES
 from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.redaction.redactor import Redactor
-from tests.support import INITIALIZE, WELCOME, c2s, exits, hangs_up, logs, s2c, seen
+from tests.support import INITIALIZE, WELCOME, c2s, exits, hangs_up, logs, request, s2c, seen
 from tests.support.tape import Tape
 
 
@@ -144,6 +144,42 @@ def test_the_same_value_is_the_same_placeholder_in_any_kind_of_frame() -> None:
     fed(Recorder(Ledger(tape.append)), *(s2c(raw) for raw in frames))
 
     assert [raw.replace(b"abc", b"mcpmock:secret:token:1") for raw in frames] == tape.payloads()
+
+
+@pytest.mark.parametrize("redactor", [None, Redactor()], ids=["raw", "redacted"])
+@pytest.mark.parametrize(
+    "odd",
+    [
+        s2c(b"{}"),
+        s2c(b"[]"),
+        s2c(b'[{"a":1},{"b":2}]'),
+        s2c(b""),
+        s2c(b"{"),
+        s2c(b"42"),
+        s2c(b"banner"),
+        s2c(b'{"a":1} '),
+        s2c(b' {"a":1}'),
+        s2c(b'{"a":1}{"b":2}'),
+        s2c(b'{"a":\r1}'),
+        s2c(b'{"a":NaN}'),
+        s2c('{"a":"\u2603"}'.encode()),
+        s2c(b'{"a":"\xff"}'),
+        s2c(b'{"a":1}', b"\r\n"),
+        s2c(b'{"a":1}', b""),
+        logs("log\n"),
+        hangs_up(S2C),
+    ],
+)
+def test_frames_that_come_together(odd: Frame, redactor: Redactor | None) -> None:
+    """Their lines are those of frames that come one by one, whatever is among them."""
+    together, apart = Tape(), Tape()
+    frames = [s2c(request(1, "ping")), odd, s2c(request(2, "ping"))]
+    fed(Recorder(Ledger(together.append, redactor)), *frames)
+    recorder = Recorder(Ledger(apart.append, redactor))
+    for frame in frames:
+        fed(recorder, frame)
+
+    assert together.lines == apart.lines
 
 
 def test_redaction_switched_off() -> None:
