@@ -2,24 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+import attrs
+
 from mcpmock.cassette.model import Cassette, encode_cassette
+from mcpmock.cassette.validate import inspect
 from mcpmock.options.redacting import RedactionOptions
 from mcpmock.redaction.cassettes import SecretFound, scan_cassette
-from mcpmock.rules.report import CheckReport, check_cassette, check_data
+from mcpmock.rules.allowances import Allowance
+from mcpmock.rules.call_assertions import CallAssertions, JudgedCalls
+from mcpmock.rules.checker import Found
+from mcpmock.rules.report import CheckReport, EventLines, check_cassette, report_on
 
 from .redaction_rules import redaction_rules_of
 from .sources import Source, read_source
 
 
-def check_source(source: Source, only: str | None = None) -> CheckReport:
+@attrs.frozen
+class FileCheck:
+    """What `mcpmock check` does with each file."""
+
+    only: str | None = None
+    """`integrity` or `protocol`, if not both."""
+    allowances: tuple[Allowance, ...] = ()
+    assertions: CallAssertions = attrs.field(factory=CallAssertions)
+
+    def allow(self, violations: Iterable[Found], applied: set[str]) -> Iterator[Found]:
+        """Yield violations, each with the first line that allows it. `applied` gets all that do."""
+        for found in violations:
+            lines = [one.text for one in self.allowances if one.covers(found.violation)]
+            applied.update(lines)
+            yield attrs.evolve(found, allowed=lines[0]) if lines else found
+
+
+@attrs.frozen
+class CheckedFile:
+    """The outcome for one file."""
+
+    report: CheckReport
+    calls: JudgedCalls
+    applied: frozenset[str] = frozenset()
+    """The texts of the allowances that covered something."""
+
+
+def check_source(source: Source) -> CheckReport:
     """Return the report of `rules.report`. Raises CassetteError for what cannot be read, or is no
     cassette; damage is in the report.
     """
     if isinstance(source, Cassette):
         return check_cassette(source)
-    return check_data(read_source(source), only)
+    return report_on(inspect(read_source(source)))
+
+
+def check_file(file: Path | str, plan: FileCheck) -> CheckedFile:
+    """Return the outcome for the file at this path or URL. Raises as `check_source`."""
+    inspection = inspect(read_source(file))
+    report = report_on(inspection, plan.only)
+    applied: set[str] = set()
+    if plan.allowances:
+        allowed = tuple(plan.allow(report.violations, applied))
+        report = attrs.evolve(report, violations=allowed)
+    calls, lines = plan.assertions.judge(inspection.cassette), EventLines(inspection)
+    calls.cases = [attrs.evolve(one, line=lines.of(one.take, one.event)) for one in calls.cases]
+    return CheckedFile(report, calls, frozenset(applied))
 
 
 def scan_source(

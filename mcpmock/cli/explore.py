@@ -136,7 +136,7 @@ def _run(
     from mcpmock.sessions.explore import Explorer
     from mcpmock.sessions.signals import stop_requests
 
-    from .reports import junit_of
+    from .reports import junit_of, write_report
 
     explorer = Explorer(
         peer=peer,
@@ -167,7 +167,7 @@ def _run(
     status = run_trio(run)
     report = shown.end(explorer.found)
     if junit is not None:
-        junit.write_text(junit_of(report), "utf-8")
+        write_report(junit, junit_of(report))
     return status or report.status
 
 

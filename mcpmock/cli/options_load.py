@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from .output import DURATION
+from .options_check import time_of_calls
 
 if TYPE_CHECKING:
     from mcpmock.options.driving import LoadOptions
@@ -55,14 +55,8 @@ def limits_of(options: LoadOptions, recorded: Iterable[CallKind]) -> LoadLimits:
 def _latency_limit(text: str) -> LatencyLimit:
     from mcpmock.playback.client.load import LatencyLimit
 
-    calls, comma, time = text.rpartition(",")
-    name, equals, glob = calls.partition("=")
-    if comma and not (name in ("tool", "method") and equals and glob):
-        raise click.BadParameter(
-            f"{text!r}: expected, for example, 200ms or tool=weather,200ms", param_hint="--max-p99"
-        )
     try:
-        seconds = DURATION.convert(time.strip(), None, None)
-    except click.BadParameter as error:
-        raise click.BadParameter(error.message, param_hint="--max-p99") from error
-    return LatencyLimit(text, seconds, **({name: glob} if comma else {}))
+        glob, seconds = time_of_calls(text, ("tool", "method"))
+    except ValueError as error:
+        raise click.BadParameter(str(error), param_hint="--max-p99") from error
+    return LatencyLimit(text, seconds, **glob)

@@ -7,13 +7,15 @@ JSON and JUnit do it here, and what XML forbids is escaped.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import attrs
 import click
 
+from mcpmock.errors import CassetteError
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import printable, printable_lines
 
@@ -29,6 +31,8 @@ class JunitFailure(NamedTuple):
     type: str
     message: str
     text: str = ""
+    error: bool = False
+    """Whether it could not be run, rather than failed."""
 
 
 class JunitCase(NamedTuple):
@@ -37,6 +41,14 @@ class JunitCase(NamedTuple):
     name: str
     failure: JunitFailure | None = None
     output: str = ""
+
+
+class JunitSuite(NamedTuple):
+    """Cases with the class name that they share."""
+
+    name: str
+    classname: str
+    cases: Sequence[JunitCase]
 
 
 @attrs.frozen(kw_only=True)
@@ -97,26 +109,75 @@ def print_each(
 
 def junit_of(report: Report) -> str:
     """Return the cases of a report as JUnit XML."""
+    return junit_text([JunitSuite(*report.suite, list(report.cases))])
+
+
+def junit_text(suites: Sequence[JunitSuite]) -> str:
+    """Return suites as JUnit XML."""
     from xml.etree import ElementTree
 
-    name, classname = report.suite
-    cases = list(report.cases)
-    failures = sum(case.failure is not None for case in cases)
-    numbers = {"tests": str(len(cases)), "failures": str(failures)}
-    top = ElementTree.Element("testsuites", numbers)
-    inner = ElementTree.SubElement(top, "testsuite", {"name": name, **numbers})
-    for case in cases:
-        about = {"classname": classname, "name": _fit(printable(case.name))}
-        element = ElementTree.SubElement(inner, "testcase", about)
-        if case.failure is not None:
-            kind, message, text = case.failure
-            about = {"type": kind, "message": _fit(printable(message))}
-            ElementTree.SubElement(element, "failure", about).text = _fit(printable_lines(text))
-        if case.output:
-            output = ElementTree.SubElement(element, "system-out")
-            output.text = _fit(printable_lines(case.output))
+    top = ElementTree.Element(
+        "testsuites", _counts([case for suite in suites for case in suite.cases])
+    )
+    for suite in suites:
+        about = {"name": _fit(printable(suite.name)), **_counts(suite.cases)}
+        inner = ElementTree.SubElement(top, "testsuite", about)
+        for case in suite.cases:
+            about = {"classname": suite.classname, "name": _fit(printable(case.name))}
+            element = ElementTree.SubElement(inner, "testcase", about)
+            if case.failure is not None:
+                kind, message, text, error = case.failure
+                about = {"type": kind, "message": _fit(printable(message))}
+                failure = ElementTree.SubElement(element, "error" if error else "failure", about)
+                failure.text = _fit(printable_lines(text))
+            if case.output:
+                output = ElementTree.SubElement(element, "system-out")
+                output.text = _fit(printable_lines(case.output))
     ElementTree.indent(top)
     return '<?xml version="1.0" encoding="UTF-8"?>\n' + ElementTree.tostring(top, "unicode")
+
+
+def _counts(cases: Sequence[JunitCase]) -> dict[str, str]:
+    failures = [case.failure.error for case in cases if case.failure is not None]
+    numbers = {"tests": str(len(cases)), "failures": str(failures.count(False))}
+    return {**numbers, "errors": str(failures.count(True))} if any(failures) else numbers
+
+
+def write_report(path: Path, text: str) -> None:
+    """Write a report for other programs whole, or not at all; what is no file, such as a device,
+    is written to. Raises CassetteError.
+    """
+    from mcpmock.cassette.file import replace_file, unusable
+
+    data = text.encode("utf-8", "backslashreplace")
+    try:
+        if path.exists() and not path.is_file():
+            path.write_bytes(data)
+        else:
+            replace_file(path.resolve(), data)
+    except OSError as error:
+        raise unusable(path, error) from error
+
+
+def refuse_cassettes(*paths: Path | None) -> None:
+    """Raise CassetteError if a report is to be written where a recording is, or can never be."""
+    from mcpmock.cassette import HEADER_START
+    from mcpmock.cassette.file import unusable
+
+    for path in filter(None, paths):
+        try:
+            if not path.parent.is_dir():
+                raise FileNotFoundError(path)
+            if path.is_dir():
+                raise IsADirectoryError(path)
+            if not path.is_file():
+                continue
+            with path.open("rb") as file:
+                found = file.read(len(HEADER_START))
+        except OSError as error:
+            raise unusable(path, error) from error
+        if found == HEADER_START or path.name.endswith(".jsonl.gz"):
+            raise CassetteError(path, "is a cassette", hint="name another file for the report")
 
 
 def _fit(text: str) -> str:

@@ -23,7 +23,7 @@ from .kinds import KINDS, UNORDERED, Kind, kind_of_both
 from .paths import Place, ValueQuery, compile_path, is_selectable, spell_step
 
 _FIRST_NAME = re.compile(r"\$\.([^.\[*\s]+)")
-_MEMBERS = {"jsonrpc", "id", "method", "params", "result", "error"}
+MESSAGE_MEMBERS = {"jsonrpc", "id", "method", "params", "result", "error"}
 """The members of messages: a path that begins with another name is meant inside `params`."""
 _OUTPUT = "output"
 """The method, in rules of a diff, of output that is not a message: its document is `{"text": ...}`.
@@ -174,7 +174,7 @@ def as_glob(text: str) -> str:
     if _PLAIN_WORD.fullmatch(text):
         return text
     return "".join(
-        f"[{char}]" if char in "*?[" else "?" if char in " $" or not char.isprintable() else char
+        f"[{char}]" if char in "*?[#" else "?" if char in " $" or not char.isprintable() else char
         for char in text
     )
 
@@ -182,13 +182,13 @@ def as_glob(text: str) -> str:
 def _is_short(steps: Sequence[str | int]) -> bool:
     """Return whether a path of these steps is taken as one inside `params`."""
     first = spell_step(steps[0]) if steps else ""
-    return first.startswith(".") and first[1:] not in _MEMBERS
+    return first.startswith(".") and first[1:] not in MESSAGE_MEMBERS
 
 
 def path_in_message(path: str, method: str = "*") -> str:
     """Return a path that begins at the message."""
     first = _FIRST_NAME.match(path)
-    if first is None or first[1] in _MEMBERS or method == _OUTPUT:
+    if first is None or first[1] in MESSAGE_MEMBERS or method == _OUTPUT:
         return path
     return f"$.params{path[1:]}"
 

@@ -102,6 +102,20 @@ class ValueQuery:
             found = [((*p, at), inner) for p, value in found for at, inner in step.take(value)]
         return {place for place, _ in found}
 
+    def covers(self, place: Place) -> bool:
+        """Return whether it selects this place, or one around it. A path with filters or slices
+        covers nothing.
+        """
+        return self.whole is None and _cover(self.steps, place)
+
+
+def _cover(steps: Sequence[_Step], place: Place) -> bool:
+    if not steps or not place:
+        return not steps
+    step, here = steps[0], place[0]
+    fits = step.selector is None or step.selector == here
+    return (fits and _cover(steps[1:], place[1:])) or (step.deep and _cover(steps, place[1:]))
+
 
 def _descendants(root: tuple[Place, Any]) -> Iterator[tuple[Place, Any]]:
     """Yield a value and all that is in it. No recursion: JSON may be nested 1,000 deep."""

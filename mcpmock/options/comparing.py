@@ -1,6 +1,7 @@
 """How two recordings are compared, and the report."""
 
 import re
+from pathlib import Path
 from typing import Literal
 
 import attrs
@@ -83,6 +84,49 @@ class CheckOptions:
 
     only: Literal["integrity", "protocol"] | None = option(
         None, "Check only the files, or only the protocol in them."
+    )
+    fail_on: Literal["error", "warning", "never"] = option(
+        "error", "Lowest level of a finding that exits with status 1."
+    )
+    allow: tuple[str, ...] = option(
+        (),
+        "Allow violations of a RULE of the protocol, of a METHOD, a TOOL, or at a JSONPath and"
+        " below, for example 'shape tools/list $.result.tools[*]'; all but the path are globs"
+        " (repeatable).",
+        metavar="'RULE [METHOD [TOOL]] [$PATH]'",
+    )
+    baseline: Path | None = option(
+        None, "Allow what the lines of FILE say, each written as for --allow.", metavar="FILE"
+    )
+    write_baseline: Path | None = option(
+        None,
+        "Write a baseline that allows the errors and warnings of the protocol to FILE.",
+        metavar="FILE",
+        private=True,
+    )
+    expect_tool: tuple[str, ...] = option(
+        (),
+        "Fail unless a tool that fits the glob was called with success in any of the files"
+        " (repeatable).",
+        metavar="GLOB",
+    )
+    forbid_tool: tuple[str, ...] = option(
+        (), "Fail if a tool that fits the glob was called (repeatable).", metavar="GLOB"
+    )
+    max_duration: tuple[str, ...] = option(
+        (),
+        "Fail if a request waited longer for its answer; tool=GLOB selects calls of tools"
+        " (repeatable).",
+        metavar="[tool=GLOB,]TIME",
+    )
+    format: Literal["text", "json", "github"] = option(
+        "text", "Format of the report; `github` makes annotations of a GitHub workflow."
+    )
+    junit: Path | None = option(
+        None, "Write a JUnit XML report to FILE.", metavar="FILE", private=True
+    )
+    sarif: Path | None = option(
+        None, "Write a SARIF 2.1.0 report to FILE.", metavar="FILE", private=True
     )
 
 

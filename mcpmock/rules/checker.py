@@ -25,6 +25,8 @@ class Found:
     violation: Violation
     line: int = 0
     """The line of the event, from 1; 0 if what was checked is no file."""
+    allowed: str = ""
+    """The line of `--allow` or of a baseline that allows it; empty if none does."""
 
 
 @attrs.frozen

@@ -13,9 +13,10 @@ from typing import Any
 
 import attrs
 
+from mcpmock.matching.match_rule import Label
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import Attribution, PendingCall
-from mcpmock.protocol.methods import LATEST
+from mcpmock.protocol.methods import LATEST, NAMES
 from mcpmock.protocol.raw_json import members
 
 from .exchange import MAX_REMEMBERED, CheckedExchange
@@ -194,6 +195,21 @@ def declared(capabilities: Object | None, gate: str) -> bool:
     for name in gate.split("."):
         value = value.get(name) if isinstance(value, dict) else None
     return value is not None and value is not False
+
+
+def label_of(message: CheckedMessage | None, exchange: CheckedExchange | None) -> tuple[str, Label]:
+    """Return the method of a message and the call that it belongs to. Outside any message it is the
+    only request of the exchange.
+    """
+    call = None if message is None else message.attribution.call
+    request = None if call is None else call.request
+    if message is None and exchange is not None and len(exchange.requests) == 1:
+        (request,) = exchange.requests
+    named = "" if request is None else request.method
+    raw = m.member(request.params, NAMES[named]) if request and named in NAMES else None
+    name = None if raw is None else m.decode(raw)
+    method = named if message is None else message.method or ""
+    return method, (named, name if isinstance(name, str) else "")
 
 
 def describe_call(call: PendingCall) -> str:

@@ -5,16 +5,19 @@ mapping, and incomplete messages.
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Any
 
 import attrs
 
 from mcpmock.protocol.messages import Direction, Frame, Message, Request, member
+from mcpmock.protocol.methods import NAMES
 from mcpmock.protocol.reassembly import Reassembly
 
 _MAX_KEPT_BYTES = 1000
 """The size up to which an id, a token or the params of a request are kept."""
 _KEPT_PARAMS = {"_meta", "task"}
+"""What rules read of a request after it was checked."""
 _MAX_MESSAGE_BYTES, _MAX_INCOMPLETE_MESSAGES = 4 << 20, 16
 """The size of one reassembled message, and how many may be incomplete at a time."""
 
@@ -28,12 +31,15 @@ def drop_oldest(kept: OrderedDict[Any, Any], limit: int) -> bool:
 
 
 def slim_request(message: Message) -> Message:
-    """Return the request with only the params that later rules read: its arguments may be
-    megabytes.
+    """Return the request with only the params that are read later, its name among them: its
+    arguments may be megabytes.
     """
     if not isinstance(message, Request) or len(message.params or b"") <= _MAX_KEPT_BYTES:
         return message
-    kept = {name: raw for name, raw in _kept_params(message).items() if len(raw) <= _MAX_KEPT_BYTES}
+    names = {*_KEPT_PARAMS, NAMES.get(message.method, "_meta")}
+    kept = {
+        name: raw for name, raw in _params_of(message, names).items() if len(raw) <= _MAX_KEPT_BYTES
+    }
     params = b",".join(b'"%b":%b' % (name.encode(), raw) for name, raw in kept.items())
     return Request(message.id, message.method, b"{%b}" % params)
 
@@ -46,12 +52,12 @@ def too_long(message: Message) -> bool:
         return True
     if not isinstance(message, Request) or len(message.params or b"") <= _MAX_KEPT_BYTES:
         return False
-    return any(len(raw) > _MAX_KEPT_BYTES for raw in _kept_params(message).values())
+    return any(len(raw) > _MAX_KEPT_BYTES for raw in _params_of(message, _KEPT_PARAMS).values())
 
 
-def _kept_params(request: Request) -> dict[str, bytes]:
-    """Return the params that rules read after the request itself was checked."""
-    found = {name: member(request.params, name) for name in _KEPT_PARAMS}
+def _params_of(request: Request, names: Iterable[str]) -> dict[str, bytes]:
+    """Return the params of these names that it has."""
+    found = {name: member(request.params, name) for name in names}
     return {name: raw for name, raw in found.items() if raw is not None}
 
 

@@ -20,7 +20,7 @@ from mcpmock.protocol.messages import Direction, Message, Notification, Request,
 from . import http_heads, http_streams, input_requests, jsonrpc, lifecycle, modern
 from .calls import MAX_CALLS, CallTracker
 from .capabilities import MethodChecker
-from .context import CheckedMessage, Phase, State
+from .context import CheckedMessage, Phase, State, label_of
 from .exchange import CheckedExchange
 from .known_deviations import find_deviation
 from .memory import drop_oldest, slim_request, too_long
@@ -70,7 +70,7 @@ class Judge:
             by = self.sender if rule.by == "either" else rule.by
             yield Violation(
                 *(self.number, rule, revision or "", breach.text, deviation, by),
-                *(breach.path, breach.sentence),
+                *(breach.path, breach.sentence, *label_of(message, exchange)),
             )
 
 

@@ -6,8 +6,8 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
-from mcpmock.cassette.model import Cassette
-from mcpmock.cassette.validate import Finding, Inspection, inspect
+from mcpmock.cassette.model import Cassette, Event
+from mcpmock.cassette.validate import Finding, Inspection
 from mcpmock.errors import Level
 
 from .checker import Found, Unchecked, check
@@ -48,9 +48,12 @@ class CheckReport:
         return self.violations[index]
 
     def count(self, level: Level) -> int:
-        """Return how many findings and violations have this level."""
+        """Return how many findings and violations have this level, without those that are
+        allowed.
+        """
         levels = [finding.level for finding in self.findings]
-        return (levels + [found.violation.level for found in self.violations]).count(level)
+        levels += [found.violation.level for found in self.violations if not found.allowed]
+        return levels.count(level)
 
     @property
     def damaged(self) -> bool:
@@ -69,11 +72,10 @@ def check_cassette(cassette: Cassette) -> CheckReport:
     return _report(len(cassette.takes), events, (), check(cassette))
 
 
-def check_data(data: bytes, only: str | None = None) -> CheckReport:
-    """Return the report on the bytes of a cassette: `only` its `integrity`, or only the `protocol`
-    in it. Damage is reported either way.
+def report_on(inspection: Inspection, only: str | None = None) -> CheckReport:
+    """Return the report on a file that was read: `only` its `integrity`, or only the `protocol` in
+    it. Damage is reported either way.
     """
-    inspection = inspect(data)
     findings = tuple(one for one in inspection.findings if one.damage or only != "protocol")
     found = () if only == "integrity" else _with_lines(inspection)
     return _report(inspection.takes, inspection.events, findings, found)
@@ -93,10 +95,23 @@ def _report(
 
 def _with_lines(inspection: Inspection) -> Iterator[Found | Unchecked]:
     """Yield each with the line of its event."""
-    sheets = {sheet.header.number: sheet for sheet in inspection.sheets if sheet.header}
-    lines: dict[int, dict[int, int]] = {}
+    lines = EventLines(inspection)
     for found in check(inspection.cassette):
-        if found.take not in lines:
-            sheet = sheets[inspection.cassette.takes[found.take - 1].line]
-            lines[found.take] = {line.n: line.number for line in sheet.events}
-        yield attrs.evolve(found, line=lines[found.take].get(found.event.n, 0))
+        yield attrs.evolve(found, line=lines.of(found.take, found.event))
+
+
+@attrs.define
+class EventLines:
+    """The lines of the events in a file that was read; of a take when it is first asked for."""
+
+    inspection: Inspection
+    _lines: dict[int, dict[int, int]] = attrs.field(factory=dict)
+
+    def of(self, take: int, event: Event) -> int:
+        """Return the line of an event of this take, counted from 1; 0 if it has none."""
+        if take not in self._lines:
+            header = self.inspection.cassette.takes[take - 1].line
+            sheets = (one for one in self.inspection.sheets if one.header)
+            sheet = next(one for one in sheets if one.header and one.header.number == header)
+            self._lines[take] = {line.n: line.number for line in sheet.events}
+        return self._lines[take].get(event.n, 0)

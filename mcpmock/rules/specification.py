@@ -14,6 +14,7 @@ from typing import Literal, NamedTuple
 import attrs
 
 from mcpmock.errors import Level
+from mcpmock.matching.match_rule import Label
 from mcpmock.protocol.methods import FIRST, LAST_LEGACY, LATEST, REVISIONS
 
 from .known_deviations import Deviation
@@ -89,6 +90,10 @@ class Violation:
     """The place in the message, `$.result.tools[1].inputSchema`, if one place is wrong."""
     said: str = ""
     """The sentence, where the rule stands for many."""
+    method: str = ""
+    """The method of the message; of a response, that of its request."""
+    call: Label = ("", "")
+    """The call that the message belongs to."""
 
     @property
     def level(self) -> Level:

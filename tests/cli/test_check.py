@@ -205,6 +205,7 @@ def test_violations_in_json(run: Run, file: Path) -> None:
         "section": "basic/index",
         "sentence": "Unlike base JSON-RPC, the ID MUST NOT be null.",
         "known": None,
+        "allowed": None,
     } == first
     assert ("notice", "progress-after-cancel") == (second["level"], second["rule"])
     assert second["known"].startswith("known of ")

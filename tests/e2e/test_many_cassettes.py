@@ -52,8 +52,8 @@ def test_a_worker_that_is_killed(tmp_path: Path) -> None:
         "import os, sys\n"
         "from mcpmock.batch import check\n"
         "from mcpmock.cli import main\n"
-        "def kill(source, only): os.kill(os.getpid(), 9)\n"
-        "check.check_source = kill\n"
+        "def kill(file, plan): os.kill(os.getpid(), 9)\n"
+        "check.check_file = kill\n"
         "main()\n"
     )
     argv = [sys.executable, str(script), "check", "--jobs", "2", str(CASSETTES)]
