@@ -24,7 +24,7 @@ def test_a_request_is_kept_without_its_arguments() -> None:
 
     assert slim_request(short) is short
     assert isinstance(long, Request)
-    assert {"_meta": {"progressToken": 7}, "task": {}} == decode(long.params or b"")
+    assert {"_meta": {"progressToken": 7}, "task": {}, "name": "dig"} == decode(long.params or b"")
 
 
 def test_what_is_too_long_to_be_kept() -> None:
