@@ -46,7 +46,7 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.raw_json import locate_known, splice
 from mcpmock.redaction.placeholders import NUMBER_MARK, PLACEHOLDER, holds_placeholder
 
-from .request_key import BY_METHOD_ALONE, Key, match_subject
+from .request_key import BY_METHOD_ALONE, MessageKeys, match_subject
 
 NONE = -1
 _READ_TOGETHER = 512
@@ -103,9 +103,17 @@ class AnswerIndex:
     """The number of the end of the client's input; NONE without."""
 
     @cached_property
-    def classes(self) -> KeyClasses:
+    def keys(self) -> MessageKeys:
         """The client messages by what they ask, however it is spelled."""
-        return KeyClasses.of(self)
+        numbers = range(len(self.places))
+        asked = ((number, match_subject(self.frame(number))) for number in numbers)
+        return MessageKeys.of((number, one) for number, one in asked if one is not None)
+
+    def plain_answers(self) -> Iterator[WaitingMessage]:
+        """Yield the answers that wait for nothing but the request."""
+        for number, place in enumerate(self.answers):
+            if place != NONE:
+                yield WaitingMessage(place, number, (number,), self.stops[number])
 
     def raw(self, number: int) -> bytes:
         """Return the bytes of a client message that is JSON."""
@@ -116,28 +124,6 @@ class AnswerIndex:
         frame = self.episode.events[self.places[number]].frame
         assert frame is not None
         return frame
-
-
-@attrs.frozen(eq=False)
-class KeyClasses:
-    """The client messages by what they ask, however it is spelled."""
-
-    # The hundredth of a second for 1,000 requests is due only where a client skips one, or spells
-    # one differently.
-    by_key: Mapping[Key, Sequence[int]]
-    of_number: Mapping[int, Sequence[int]]
-
-    @classmethod
-    def of(cls, index: AnswerIndex) -> KeyClasses:
-        by_key: dict[Key, list[int]] = {}
-        of_number: dict[int, Sequence[int]] = {}
-        for number in range(len(index.places)):
-            subject = match_subject(index.frame(number))
-            if subject is not None:
-                same = by_key.setdefault(subject.key(0, bare=True), [])
-                same.append(number)
-                of_number[number] = same
-        return cls(by_key, of_number)
 
 
 def index_answers(episode: Episode) -> AnswerIndex | None:

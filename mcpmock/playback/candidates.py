@@ -29,12 +29,14 @@ from mcpmock.protocol.messages import (
     HttpRequest,
     HttpResponse,
     Notification,
+    Request,
     Response,
     member,
     same_id,
 )
 from mcpmock.protocol.revisions import agreed_version, initialized_version
 
+from .known_answers import EpisodeCursor, KnownAnswers
 from .live_ids import LiveIds
 from .matcher import Matcher, MatchResult
 from .request_assembly import ClientMessage
@@ -106,6 +108,21 @@ class Candidate:
     def next_due(self) -> float | None:
         """When `send_due` has something to send, if nothing else happens."""
         return None if self._schedule is None else self._schedule.next_due
+
+    def resume(self, known: KnownAnswers, cursor: EpisodeCursor, now: float) -> None:
+        """Continue where a cursor of known answers is."""
+        self.begin(known.began, speaks=False)
+        places, ranks = cursor.index.places, cursor.index.ranks
+        happened = {places[number]: time for number, time in cursor.happened.items()}
+        self.matcher.happened.update(happened)
+        for number, call in cursor.calls.items():
+            self.ids.bind_call(ranks[number], call)
+        if cursor is known.cursors[0]:
+            self.answered = known.answered
+            positions = {one.index: at for at, one in enumerate(self.plan.messages)}
+            self.speak().resume(known.began, known.pending(positions, now))
+        for number, cancel in cursor.cancels:
+            self._drop_rest(ranks[number], None if cancel is None else places[cancel])
 
     def fall_silent(self) -> None:
         """Send nothing from now on: another candidate does."""
@@ -185,8 +202,9 @@ class Candidate:
 
     def _agree_on_version(self, event: ClientEvent, live: ClientMessage) -> None:
         """Note in which revision the recorded server would answer the live `initialize`."""
+        content = event.frame.content
+        recorded = initialized_version(content.params if isinstance(content, Request) else None)
         for number, request in zip(event.calls, live.requests, strict=False):
-            recorded = initialized_version(self.plan.calls[number].call.request.params)
             for position in self.plan.by_call.get(number, ()):
                 content = self.plan.messages[position].frame.content
                 result = content.result if isinstance(content, Response) else None
@@ -223,11 +241,7 @@ class Candidate:
             return False
         events = self.plan.cancels.get(number, ())
         recorded = next((event for event in events if event not in self.matcher.happened), None)
-        for position in self.plan.by_call.get(number, ()):
-            planned = self.plan.messages[position]
-            head = isinstance(planned.frame.fact, HttpResponse)  # what follows needs it
-            if recorded is None or (planned.index < recorded and not head):
-                self._drop(position)
+        self._drop_rest(number, recorded)
         if recorded is not None:
             event = self.plan.client_events.get(recorded)
             if event is None:
@@ -309,6 +323,14 @@ class Candidate:
         self.matcher.happened[event] = now
         if self._schedule is not None:
             self._schedule.note_event(event, now)
+
+    def _drop_rest(self, number: int, cancel: int | None) -> None:
+        """Drop what is left of a call, but for what was recorded after its cancel."""
+        for position in self.plan.by_call.get(number, ()):
+            planned = self.plan.messages[position]
+            head = isinstance(planned.frame.fact, HttpResponse)  # what follows needs it
+            if cancel is None or (planned.index < cancel and not head):
+                self._drop(position)
 
     def _drop(self, position: int) -> None:
         self.done.add(position)

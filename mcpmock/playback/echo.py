@@ -30,7 +30,8 @@ from mcpmock.redaction.placeholders import (
     holds_placeholder,
 )
 
-from .loosened import FIXED_NAMES, named
+from .loosened import FIXED_NAMES
+from .request_key import named
 
 _LEAST_IN_TEXT = 8
 """How long a text is that is found inside of others too."""

@@ -14,7 +14,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.matching.match_rule import TOOL_ALONE, MatchRule, MatchRules
 from mcpmock.protocol.messages import Notification, Request, decode, parse_items
 
-from .loosened import named
+from .request_key import named
 
 _OTHER_PARTS = ("$.result", "$.error")
 """What rules of `diff` and `verify` are about: the same list serves a replay, too."""

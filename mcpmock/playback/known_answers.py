@@ -2,10 +2,10 @@
 
 Most sessions are requests spelled as they were recorded. They need a table (`answer_index`) and no
 plan: an answer takes a tenth of the time. At the first thing that the table does not know, this
-stops for good: the player makes its plan, is fed what was taken, at the times at which it was
-taken, and goes on (`player` does that). So the client gets from here exactly what the player would
-send: what waits for what, and when it leaves, follow the rules of `plan.builder`, `schedule` and
-`overlaps`, for sessions without pauses, over pipes or in memory.
+stops for good: the plan is made, and its candidates continue from the cursors that are here
+(`Candidates.resume`). So the client gets from here exactly what the player would send: what waits
+for what, and when it leaves, follow the rules of `plan.builder`, `schedule` and `overlaps`, for
+sessions without pauses, over pipes or in memory.
 
 It has no key, no level and no rule: what is not spelled alike, the player compares.
 """
@@ -13,7 +13,7 @@ It has no key, no level and no rule: what is not spelled alike, the player compa
 from __future__ import annotations
 
 import heapq
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import attrs
 
@@ -34,9 +34,11 @@ from mcpmock.redaction.placeholders import fill, holds_placeholder
 
 from .answer_index import NONE, SUBSCRIPTION, AnswerIndex, spelling, without_token
 from .fallback import PROBE
+from .live_ids import LiveCall
 from .overlaps import OverlapWaits
 from .plan.plan import NO_OVERLAPS, Overlaps
 from .request_key import BY_METHOD_ALONE, handshake_distance, match_subject
+from .schedule import PendingMessages
 from .timing import Pace
 
 _PROGRESS_PATH = ("params", "progressToken")
@@ -58,8 +60,12 @@ class EpisodeCursor:
     index: AnswerIndex
     happened: dict[int, float] = attrs.field(factory=dict)
     """The client numbers that are used up, and when that was."""
+    calls: dict[int, LiveCall] = attrs.field(factory=dict)
+    """What the live client calls them, by number."""
     numbers: dict[bytes, int] = attrs.field(factory=dict)
     """The calls by the ids that the live client gave them, the latest of each id."""
+    cancels: list[tuple[int, int | None]] = attrs.field(factory=list)
+    """The calls that it cancelled, each with the number of the recorded cancel."""
     _first: dict[Hashable, int] = attrs.field(factory=dict)
     """Where in a list of numbers the first one is that may be unused."""
 
@@ -74,12 +80,9 @@ class EpisodeCursor:
             found = unused[0] if unused else None
         else:
             found = self._first_unused(key, spelled)
-            if found is None or not self._is_spelled_so(found, message):
-                found = self._find_in_other_words(frame)
-            elif found != self._first_unused(method, index.methods[method]):
-                # An earlier one may ask the same in other words.
-                same = index.classes.of_number[found]
-                found = self._first_unused((method, same[0]), same)
+            next_ = self._first_unused(method, index.methods.get(method, ()))
+            if found is None or found != next_ or not self._is_spelled_so(found, message):
+                found = self._find_in_any_words(frame)  # perhaps an earlier one
         if found is None:
             return None
         if type(message) is Request and index.ranks[found] == NONE:
@@ -88,11 +91,12 @@ class EpisodeCursor:
             raise _Unknown  # that one may be meant
         return found
 
-    def use(self, number: int, now: float, id_: bytes | None = None) -> None:
-        """Note that a client message has happened; a request has an id."""
+    def use(self, number: int, now: float, call: LiveCall | None = None) -> None:
+        """Note that a client message has happened, of a request what the client calls it."""
         self.happened[number] = now
-        if id_ is not None:
-            self.numbers[id_] = number
+        if call is not None:
+            self.calls[number] = call
+            self.numbers[call.id] = number
 
     def find_reply(self, id_: bytes) -> int | None:
         """Return the first unused reply to the server's request with this id."""
@@ -109,11 +113,11 @@ class EpisodeCursor:
         recorded, asked = match_subject(self.index.frame(number)), match_subject(live)
         return 0 if recorded is None or asked is None else handshake_distance(recorded, asked)
 
-    def _find_in_other_words(self, frame: Frame) -> int | None:
+    def _find_in_any_words(self, frame: Frame) -> int | None:
         subject = match_subject(frame)
         assert subject is not None
-        same = self.index.classes.by_key.get(subject.key(0, bare=True))
-        return None if same is None else self._first_unused((subject.method, same[0]), same)
+        key = subject.key(0, bare=True)
+        return self._first_unused(key, self.index.keys.by_key.get(key, ()))
 
     def _first_unused(self, place: Hashable, numbers: Sequence[int]) -> int | None:
         first = start = self._first.get(place, 0)
@@ -144,8 +148,6 @@ class KnownAnswers:
     """Those that know all that the client has sent; the first of them is played."""
     pace: Pace
     began: float
-    past: list[tuple[float, Sequence[Frame]]] = attrs.field(factory=list)
-    """What was taken and when; nothing, where only time had passed."""
     asked: bool = False
     """The client has sent a request."""
     answered: int = 0
@@ -160,8 +162,6 @@ class KnownAnswers:
     """What is due now."""
     _later: list[tuple[float, _ReleasedMessage]] = attrs.field(factory=list)
     """A heap of what is due later."""
-    _live: dict[int, tuple[bytes, bytes | None]] = attrs.field(factory=dict)
-    """The live ids and progress tokens of calls."""
     _chain_due: dict[int, float] = attrs.field(factory=dict)
     """When the latest message of a call is due, where that was not at once."""
     _progress_due: dict[int, float] = attrs.field(factory=dict)
@@ -177,25 +177,23 @@ class KnownAnswers:
         """The episode that is played."""
         return self._index.episode
 
-    def take(self, seen: Sequence[Frame], now: float) -> bool:
-        """Take what the client sent; False if only the player knows what to do: then nothing of
-        this state is of use but the past.
+    def take(self, seen: Sequence[Frame], now: float) -> Sequence[Frame]:
+        """Take what the client sent. Gives the rest, which begins with what only the player
+        knows.
         """
         self._waits.last_activity = now
-        try:
-            for frame in seen:
+        for place, frame in enumerate(seen):
+            try:
                 self._take(frame, now)
-        except _Unknown:
-            return False
-        self.past.append((now, tuple(seen)))
-        return True
+            except _Unknown:
+                return seen[place:]
+        return ()
 
     def send_due(self, now: float) -> list[Frame]:
         """Return what is due, in order, with the live ids in place of the recorded ones."""
         if self._waits.since:
             expired = self._waits.take_expired(now)
             if expired:
-                self.past.append((now, ()))
                 self._enqueue([self._held.pop(place) for place in expired], now)
         due, self._ready = self._ready, []
         if self._later and self._later[0][0] <= now:
@@ -205,7 +203,6 @@ class KnownAnswers:
             due = [message for _, message in sorted(late)]
             if not self._later:
                 self._chain_due.clear()
-            self.past.append((now, ()))
         elif len(due) > 1:
             due.sort()
         frames = []
@@ -224,6 +221,22 @@ class KnownAnswers:
         if not self._later or deadline is None:
             return self._later[0][0] if self._later else deadline
         return min(deadline, self._later[0][0])
+
+    def pending(self, positions: Mapping[int, int], now: float) -> PendingMessages:
+        """Return what is still to be sent, by the positions of the places in a plan."""
+        unsent = {positions[place]: now for place, _, _ in self._ready}
+        unsent |= {positions[message[0]]: due for due, message in self._later}
+        return PendingMessages(
+            unsent,
+            {positions[place] for place in self._held},
+            self._waits,
+            self._by_chain(self._chain_due),
+            self._by_chain(self._progress_due),
+        )
+
+    def _by_chain(self, of_calls: Mapping[int, float]) -> dict[int | None, float]:
+        ranks = self._index.ranks
+        return {None if call == NONE else ranks[call]: due for call, due in of_calls.items()}
 
     def _follow_lead(self) -> None:
         lead = self.cursors[0]
@@ -252,14 +265,13 @@ class KnownAnswers:
             raise _Unknown
 
     def _take_request(self, frame: Frame, request: Request, now: float) -> None:
-        self.asked = True
         key, token = spelling(request.method, request.params)
         if len(self.cursors) == 1 and request.method not in BY_METHOD_ALONE:
             known = self.cursors[0].find(frame, request, key)
             if known is None:
                 raise _Unknown
-            self.cursors[0].use(known, now, request.id)
-            self._live[known] = request.id, token
+            self.asked = True
+            self.cursors[0].use(known, now, LiveCall(request.id, token))
             self._release(known, now)
             return
         found = [(one, one.find(frame, request, key)) for one in self.cursors]
@@ -273,8 +285,8 @@ class KnownAnswers:
             self.cursors = [one for one, _ in found]
         for one, known in found:
             if known is not None:
-                one.use(known, now, request.id)
-        self._live[number] = request.id, token
+                one.use(known, now, LiveCall(request.id, token))
+        self.asked = True
         self._release(number, now)
 
     def _prefer_nearest(
@@ -287,65 +299,61 @@ class KnownAnswers:
             found.sort(
                 key=lambda one: 1 << 30 if one[1] is None else one[0].distance(one[1], frame)
             )
-            lead, former = found[0][0], self.cursors[0]
-            if lead is not former:
-                if former.happened or any(NONE in one.index.waiting for one in (lead, former)):
-                    raise _Unknown  # something was released
-                self.cursors = [one for one, _ in found]
-                self._follow_lead()
-        number = found[0][1]
+        lead, number = found[0]
         if number is not None:
-            recorded = found[0][0].index.frame(number).content
+            recorded = lead.index.frame(number).content
             params = recorded.params if isinstance(recorded, Request) else None
             if initialized_version(params) != initialized_version(request.params):
                 raise _Unknown  # the answer names the revision that the client asks for
+        former = self.cursors[0]
+        if lead is not former:
+            if former.happened or any(NONE in one.index.waiting for one in (lead, former)):
+                raise _Unknown  # something was released
+            self.cursors = [one for one, _ in found]
+            self._follow_lead()
         return found
 
     def _take_notification(self, frame: Frame, message: Notification, now: float) -> None:
         key, _ = spelling(message.method, message.params)
-        for one in self.cursors:
-            number = one.find(frame, message, key)
-            if number is not None:
-                one.use(number, now)
-                self._release_for(one, number, now)
-            elif one is self.cursors[0] or message.method in one.index.methods:
+        found = [(one, one.find(frame, message, key)) for one in self.cursors]
+        for one, number in found:
+            if number is None and (one is self.cursors[0] or message.method in one.index.methods):
                 raise _Unknown  # it may differ in what need not be equal
+        self._use(found, now)
 
     def _take_cancel(self, message: Notification, now: float) -> None:
         id_ = member(message.params, "requestId")
+        if id_ is None or any(id_ not in one.numbers for one in self.cursors):
+            raise _Unknown
         for one in self.cursors:
-            call = None if id_ is None else one.numbers.get(id_)
-            if call is None:
-                raise _Unknown
-            cancel = one.find_cancel(call)
-            if one is self.cursors[0]:
-                self._drop(call, cancel)
-            if cancel is not None:
-                one.use(cancel, now)
-                self._release_for(one, cancel, now)
+            call = one.numbers[id_]
+            one.cancels.append((call, one.find_cancel(call)))
+        self._drop(*self.cursors[0].cancels[-1])
+        self._use([(one, one.cancels[-1][1]) for one in self.cursors], now)
 
     def _take_reply(self, message: Response, now: float) -> None:
-        for one in self.cursors:
-            number = None if message.id is None else one.find_reply(message.id)
-            if number is not None:
-                one.use(number, now)
-                self._release_for(one, number, now)
-            elif one is self.cursors[0]:
-                raise _Unknown
+        id_ = message.id
+        found = [(one, None if id_ is None else one.find_reply(id_)) for one in self.cursors]
+        if found[0][1] is None:
+            raise _Unknown
+        self._use(found, now)
 
     def _take_end(self, now: float) -> None:
         self.ended = True
-        for one in self.cursors:
-            if one.index.end != NONE:
-                one.use(one.index.end, now)
-                self._release_for(one, one.index.end, now)
+        ends = [(one, one.index.end) for one in self.cursors]
+        self._use([(one, None if end == NONE else end) for one, end in ends], now)
         held = self._waits.take_all()
         self._enqueue([self._held.pop(place) for place in held], now)
 
     # What the server sends.
 
-    def _release_for(self, cursor: EpisodeCursor, number: int, now: float) -> None:
-        if cursor is self.cursors[0]:
+    def _use(self, found: Sequence[tuple[EpisodeCursor, int | None]], now: float) -> None:
+        """Note what happened in each episode, and release what waited for it."""
+        for one, number in found:
+            if number is not None:
+                one.use(number, now)
+        number = found[0][1]
+        if number is not None:
             self._release(number, now)
 
     def _release(self, number: int, now: float) -> None:
@@ -430,13 +438,13 @@ class KnownAnswers:
         frame = self._index.episode.events[place].frame
         if frame is None:
             return None
-        raw, live = frame.raw, self._live.get(call)
+        raw, live = frame.raw, self.cursors[0].calls.get(call)
         if kind == _ANSWER and live is not None:
-            raw = _with_id(raw, live[0])
+            raw = _with_id(raw, live.id)
         elif kind == _PROGRESS and live is not None:
-            if live[1] is None:
+            if live.token is None:
                 return None
-            raw = _with(raw, locate_known(raw, _PROGRESS_PATH), live[1])
+            raw = _with(raw, locate_known(raw, _PROGRESS_PATH), live.token)
         if self._index.redacted and holds_placeholder(raw):
             raw = fill(raw, {})
         return frame if raw is frame.raw else Frame(S2C, raw, frame.eol, frame.fact)

@@ -86,8 +86,12 @@ class LiveIds:
         if not event.calls:
             return
         for number, request in zip(event.calls, live.requests, strict=False):
-            self.calls[number] = LiveCall(request.id, member(request.params, *TOKEN_PATH))
-            self._numbers.set(request.id, number)
+            self.bind_call(number, LiveCall(request.id, member(request.params, *TOKEN_PATH)))
+
+    def bind_call(self, number: int, call: LiveCall) -> None:
+        """Let this call of the live client stand for a recorded one."""
+        self.calls[number] = call
+        self._numbers.set(call.id, number)
 
     def agree(self, number: int, recorded: str, version: str) -> None:
         """Let this revision stand for the recorded one in the answer to a call."""

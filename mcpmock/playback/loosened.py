@@ -17,11 +17,10 @@ from msgspec import UNSET
 
 from mcpmock.matching.match_rule import Label, MatchRule, MatchRules, Selected
 from mcpmock.matching.paths import Place, spell_step
-from mcpmock.protocol.methods import NAMES
 from mcpmock.protocol.mirrored_headers import is_mirror
 
 from .header_profile import Fingerprint
-from .request_key import MatchSubject, canonical
+from .request_key import MatchSubject, canonical, named
 from .variables import Bindings, Leaves, Mismatch, compare, unify
 
 FIXED_NAMES = ("tools/call", "prompts/get")
@@ -112,12 +111,6 @@ def loosen(rules: MatchRules, method: str, params: Any, *, whole: bool = False) 
         return Loosened((method, *labels), b"", selected, {(): message})
     tree, values = _outermost(message, outer)
     return Loosened((method, *labels), canonical(_without(message, tree)), selected, values)
-
-
-def named(method: str, params: Any) -> str:
-    """Return the tool, prompt or resource that a request names; empty without."""
-    name = params.get(NAMES.get(method, "")) if isinstance(params, dict) else None
-    return name if isinstance(name, str) else ""
 
 
 def allowed_differences(

@@ -77,15 +77,18 @@ from .request_key import (
     META_LEVEL,
     Key,
     MatchSubject,
+    MessageKeys,
     as_written,
     handshake_distance,
     match_subject,
+    named,
 )
 from .variables import Bindings, Leaves, Mismatch, compare, unify
 
 if TYPE_CHECKING:
     from mcpmock.matching.match_rule import MatchRules
 
+    from .answer_index import AnswerIndex
     from .echo import Variables
     from .loosened import AllowedDifference, LooseIndex, LooseRequest
 
@@ -109,6 +112,8 @@ class MatchResult(msgspec.Struct, frozen=True):
 
 _MAX_COMPARED = 100
 """How many requests that rules may make equal are compared with a live one."""
+_MAX_MEASURED = 1_000
+"""How many requests it is measured of how near they are to one that matches none."""
 _ALL_LEVELS = [range(count) for count in range(len(MATCH_LEVELS) + 1)]
 _HEADLESS_LEVELS = [
     [level for level in levels if not FIRST_HEADER_LEVEL <= level < META_LEVEL]
@@ -145,6 +150,8 @@ class RequestIndex:
     rules: MatchRules | None = None
     variables: Variables | None = None
     """The texts that the user wants back: among the placeholders of the plan."""
+    answers: AnswerIndex | None = None
+    """What the plan was made of, if that is an index."""
     _subjects: dict[int, MatchSubject | None] = attrs.field(factory=dict)
     _tables: dict[tuple[int, bool], dict[Key, list[int]]] = attrs.field(factory=dict)
     _loose: dict[int, LooseIndex] = attrs.field(factory=dict)
@@ -198,10 +205,14 @@ class RequestIndex:
             places[LAST_EVENT] = str(stream)
         if self.stateless and SESSION_PARAMETER in subject.http:
             places[SESSION_PARAMETER] = session_parameter(head) or ""
-        return attrs.evolve(subject, http={**subject.http, **places}) if places else subject
+        if not places:
+            return subject
+        return msgspec.structs.replace(subject, http={**subject.http, **places})
 
     def by_key(self, level: int, *, bare: bool) -> Mapping[Key, Sequence[int]]:
         """Return the client events by key; with `bare` by the key of their message alone."""
+        if bare and not (level and self.keys.has_meta):
+            return self.keys.by_key
         table = self._tables.get((level, bare))
         if table is None:
             table = self._tables[level, bare] = {}
@@ -212,9 +223,21 @@ class RequestIndex:
         return table
 
     @cached_property
+    def keys(self) -> MessageKeys:
+        """The client events by what they ask, without their heads."""
+        if self.answers is not None:
+            return self.answers.keys.renumbered(self.answers.places)
+        subjects = ((e.index, self.subject(e)) for e in self.plan.client_events.values())
+        return MessageKeys.of((index, asked) for index, asked in subjects if asked is not None)
+
+    @cached_property
     def with_placeholders(self) -> Sequence[int]:
         """The client events that hold placeholders, which no key finds."""
-        found = [e for e in self.plan.client_events.values() if self._has_placeholder(e)]
+        events = self.plan.client_events.values()
+        bare = all(event.head is None for event in events)
+        if bare and not holds_placeholder(b"\n".join([event.frame.raw for event in events])):
+            return ()
+        found = [event for event in events if self._has_placeholder(event)]
         self._subjects.update((event.index, self.subject(event)) for event in found)
         return [event.index for event in found]
 
@@ -422,9 +445,7 @@ class Matcher:
         first; those of another tool, prompt or resource only where there is none of the same.
         `may_repeat`: a used one answers once more.
         """
-        if not (found := self._measured(live)):
-            return []
-        found = [one for one in found if one.same_name] or found
+        found = self._measured(live) or self._measured(live, other_names=True)
         found = nsmallest(_MAX_COMPARED, found, key=lambda one: one.place)
         misses = [self.near_miss(one, live, may_repeat=may_repeat) for one in found]
         return first_near(misses, count)
@@ -531,9 +552,7 @@ class Matcher:
         if live.subject is None:
             return []
         found = [
-            MatchResult(one.event, distance=one.distance)
-            for one in self._measured(live.subject)
-            if one.same_name
+            MatchResult(one.event, distance=one.distance) for one in self._measured(live.subject)
         ]
         unused = [
             match
@@ -546,27 +565,34 @@ class Matcher:
 
     def measure(self, event: ClientEvent, live: MatchSubject) -> MeasuredRequest | None:
         """Return how far a recorded request is from a live one; None for another method."""
-        return next(iter(self._measured(live, [event])), None)
+        recorded, level = self.index.subject(event), self.levels - 1
+        if recorded is None or recorded.method != live.method:
+            return None
+        distance = Leaves.of(((), recorded.at(level))).distance(
+            Leaves.of(((), live.at(level))), self.bindings
+        )
+        same_name = named(recorded.method, recorded.params) == named(live.method, live.params)
+        is_used = event.index in self.happened
+        return MeasuredRequest(event, recorded, distance, same_name, is_used)
 
-    def _measured(
-        self, live: MatchSubject, events: Sequence[ClientEvent] | None = None
-    ) -> list[MeasuredRequest]:
-        """Return the recorded requests of a method, each with how far it is from a live one."""
-        from .loosened import named
-
-        level = self.levels - 1
-        asked, name = Leaves.of(((), live.at(level))), named(live.method, live.params)
-        if events is None:
-            events = [*self.plan.client_events.values()]
-        found = []
-        for event in events:
-            recorded = self.index.subject(event)
-            if event.calls and recorded is not None and recorded.method == live.method:
-                distance = Leaves.of(((), recorded.at(level))).distance(asked, self.bindings)
-                same = named(recorded.method, recorded.params) == name
-                is_used = event.index in self.happened
-                found.append(MeasuredRequest(event, recorded, distance, same, is_used))
-        return found
+    def _measured(self, live: MatchSubject, *, other_names: bool = False) -> list[MeasuredRequest]:
+        """Return the recorded requests of a method and of the same tool, prompt or resource, or of
+        any, each with how far it is from a live one: at most _MAX_MEASURED, those that are equal
+        and those that are unused before the others.
+        """
+        keys, label = self.index.keys, (live.method, named(live.method, live.params))
+        places: Iterable[int] = keys.by_name.get(label, ())
+        if other_names:
+            places = merge(*(same for name, same in keys.by_name.items() if name[0] == label[0]))
+        unused, used = list[int](), list[int]()
+        for place in places:
+            (used if place in self.happened else unused).append(place)
+        loosest = self.levels - 1
+        equal = self.index.by_key(loosest, bare=True).get(live.key(loosest, bare=True), ())
+        nearest = islice(dict.fromkeys([*equal, *unused, *used]), _MAX_MEASURED)
+        events = (self.plan.client_events[place] for place in nearest)
+        measured = (self.measure(event, live) for event in events if event.calls)
+        return [one for one in measured if one is not None]
 
     def levels_for(self, live: ClientMessage) -> Sequence[int]:
         """Return the match levels that can make a difference: without a head those of heads

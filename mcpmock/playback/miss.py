@@ -30,7 +30,7 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.methods import NAMES
 
 from .request_assembly import ClientMessage
-from .request_key import as_written
+from .request_key import as_written, named
 from .variables import Bindings, Mismatch
 
 if TYPE_CHECKING:
@@ -212,7 +212,7 @@ def propose_rules(
     """
     from mcpmock.matching.match_rule import rule_for  # a replay without misses starts without
 
-    from .loosened import FIXED_NAMES, named
+    from .loosened import FIXED_NAMES
 
     found: dict[ProposedRule, None] = {}
     for one in differences:

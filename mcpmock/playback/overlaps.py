@@ -68,6 +68,11 @@ class OverlapWaits:
     _graces_passed: int = 0
     """How many graces in a row passed."""
 
+    def resume(self, former: OverlapWaits) -> None:
+        """Go on with the graces of the session that another was keeping."""
+        self.last_activity, self._graces_passed = former.last_activity, former._graces_passed
+        self._deadlines = sorted((self._deadline(position), position) for position in self.since)
+
     def hold(self, position: int, overlaps: Overlaps, now: float) -> bool:
         """Return whether the message has to wait from now on."""
         events = [event for event in overlaps.others if event not in self.happened]
@@ -118,9 +123,7 @@ class OverlapWaits:
         taken = self._take(expired)
         self._graces_passed += bool(taken)
         if taken and self._graces_passed == GRACES_UNTIL_LEARNED:
-            self._deadlines = sorted(
-                (self._deadline(position), position) for position in self.since
-            )
+            self.resume(self)  # with another grace
         return taken
 
     def take_all(self) -> dict[int, float]:

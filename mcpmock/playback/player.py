@@ -7,8 +7,8 @@ the live frames carry exchanges, else bare messages. Its states:
           |                                                        ^
           +--(no table for it: HTTP, pauses, rules, strict)--------+
 
-* Known answers need no plan (`known_answers`). What they took is fed to the candidates when those
-  take over, at the same times, and what that would send is dropped: it was sent.
+* Known answers need no plan (`known_answers`). When the candidates take over, they continue from
+  what has happened.
 * Which recorded session a live one is, stays open as long as possible: it begins with all that
   could be meant as candidates, and each request keeps those that know it (`candidates`). The
   selection is told first which one leads (`lead`), then that it is this one alone (`episode`), so
@@ -24,6 +24,7 @@ the live frames carry exchanges, else bare messages. Its states:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
 from typing import Literal
@@ -70,7 +71,7 @@ from .matcher import Matcher, MatchResult
 from .miss import Miss, NearMiss, ProposedRule, first_near, hide_secrets, miss_error, unread_message
 from .repeats import Repeats
 from .request_assembly import ClientMessage, RequestAssembly
-from .request_key import MATCH_LEVELS, MatchSubject
+from .request_key import MATCH_LEVELS, MatchSubject, named
 from .session_selection import PlayerOptions, SessionSelection
 from .unused import leftovers
 from .variables import Bindings, Mismatch
@@ -151,8 +152,6 @@ class Player(Stage):
     """The requests without a message, by exchange, that came before any that was answered."""
     _known: KnownAnswers | None = None
     """It answers, and nothing else here has begun."""
-    _choice: Sequence[int] = ()
-    """The episodes that this session could be at its beginning, as the selection numbers them."""
     _reported: Literal["nothing", "lead", "episode"] = "nothing"
     """What the selection knows of this session: nothing; the episode that gave the first answer; or
     that it is one episode and no other.
@@ -174,52 +173,36 @@ class Player(Stage):
             merged.speak()
             self._candidates.all = [merged]
             return ()  # no client is connected yet
-        self._choice = self.selection.choice()
-        self._known = self.selection.known_answers(self._choice, now)
+        self._known = self.selection.known_answers(now)
         if self._known is None:
-            self._begin_session()
+            self._candidates.all = self.selection.candidates(self._session_id)
+            if not self._stubs:
+                self._candidates.begin(now)
         return self._send_due(now)
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         if self._known is not None:
-            if self._known.take(seen, now):
-                self._note_known(self._known)
+            seen = self._known.take(seen, now)
+            self._note_known(self._known)
+            if not seen:
                 return self._send_due(now)
-            self._take_over()
-        self._take(seen, now)
-        return self._send_due(now)
-
-    def _take(self, seen: Sequence[Frame], now: float) -> None:
+            self._take_over(now)
         self._candidates.note_activity(now)
         for frame in seen:
             live = self._assembly.add(frame)
             if live is not None:
                 self._receive(live, now)
+        return self._send_due(now)
 
     def wake(self, now: float) -> Iterable[Action]:
         return self._send_due(now)
 
-    def _begin_session(self) -> None:
-        self._candidates.all = self.selection.candidates(self._session_id, self._choice)
-        if not self._stubs:
-            self._candidates.begin(self._began)
-
-    def _take_over(self) -> None:
-        """Continue for the known answers: take what they took, at the same times. What that sends
-        was sent.
-        """
+    def _take_over(self, now: float) -> None:
+        """Continue for the known answers."""
         known, self._known = self._known, None
         assert known is not None
-        reported, self._reported = self._reported, "episode"
-        alive = {cursor.number for cursor in known.cursors}
-        self._choice = [number for number in self._choice if number in alive]
-        self._begin_session()
-        self._send_due(self._began)
-        for at, seen in known.past:
-            if seen:
-                self._take(seen, at)
-            self._send_due(at)
-        self._reported, self._wake_at = reported, None
+        self._candidates.all = self.selection.resumed(known, self._session_id, now)
+        self._wake_at = None
 
     def _note_known(self, known: KnownAnswers) -> None:
         """Note what the known answers found out about this session."""
@@ -235,7 +218,7 @@ class Player(Stage):
     def leading(self) -> Candidate | None:
         """The candidate that speaks."""
         if self._known is not None:
-            self._take_over()
+            self._take_over(math.inf)  # the session is over
         return self._candidates.lead
 
     @property
@@ -545,8 +528,6 @@ class Player(Stage):
             found = self._repeat_nearest(live, now, lambda matcher: matcher.nearest(live))
         if found is None or subject is None:
             return False
-        from .loosened import named
-
         matcher = found.candidate.matcher
         measured = matcher.measure(found.match.event, subject)
         if measured is None:
@@ -562,8 +543,6 @@ class Player(Stage):
 
     def _report_rules(self, live: ClientMessage, found: Loosely) -> None:
         """Report what the rules made equal, and once for each tool that it may be the wrong one."""
-        from .loosened import named
-
         assert live.subject is not None
         method, name = live.subject.method, named(live.subject.method, live.subject.params)
         n = found.number(found.match)
@@ -633,9 +612,13 @@ class Player(Stage):
         options, request = self.selection.options, live.content
         if options.exact or self._strict or options.on_miss == "live":
             return None  # a real server has the list
+        from .unasked import EMPTY_RESULTS  # most replays need it not
+
+        if not isinstance(request, Request) or request.method not in EMPTY_RESULTS:
+            return None
         unasked = self.selection.unasked
-        result = unasked.result_of(request) if isinstance(request, Request) else None
-        if result is None or not isinstance(request, Request):
+        result = unasked.result_of(request)
+        if result is None:
             return None
         if request.method not in unasked.told:
             unasked.told.add(request.method)

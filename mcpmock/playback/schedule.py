@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import heapq
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 import attrs
 
@@ -46,8 +46,8 @@ class _PacedTimes:
 
     pace: Pace
     paused: bool = attrs.field(init=False)
-    _chain_due: dict[int | None, float] = attrs.field(factory=dict)
-    _progress_due: dict[int | None, float] = attrs.field(factory=dict)
+    chain_due: dict[int | None, float] = attrs.field(factory=dict)
+    progress_due: dict[int | None, float] = attrs.field(factory=dict)
     _head_due: dict[int | None, float] = attrs.field(factory=dict)
     """When the head of each recorded exchange is due: nothing on the exchange is due earlier."""
 
@@ -59,7 +59,7 @@ class _PacedTimes:
     ) -> float:
         """Return when a message is due whose causes have happened by `since`."""
         pause = self.pace.timing.pause(planned.gap) if self.paused else 0.0
-        due = max(now, max(since, self._chain_due.get(planned.chain, since)) + pause)
+        due = max(now, max(since, self.chain_due.get(planned.chain, since)) + pause)
         due = max(due, self.after_progress(planned))
         if pause:
             # Recorded times have microseconds: what was recorded together stays together.
@@ -70,18 +70,31 @@ class _PacedTimes:
             due = max(due, self._head_due.get(planned.exchange, due))
             if isinstance(planned.frame.fact, HttpResponse):
                 self._head_due[planned.exchange] = due
-        self._chain_due[planned.chain] = due
+        self.chain_due[planned.chain] = due
         if planned.is_progress:
-            self._progress_due[planned.chain] = due
+            self.progress_due[planned.chain] = due
         return due + self.pace.overlap_grace if planned.made_up else due
 
     def after_progress(self, planned: PlannedMessage) -> float:
         """Return the earliest time of an answer, given the progress notifications of its call."""
         # The TypeScript SDKs drop every progress callback of a call when progress and answer
         # arrive in one read.
-        if not planned.answers or planned.chain not in self._progress_due:
+        if not planned.answers or planned.chain not in self.progress_due:
             return -math.inf
-        return self._progress_due[planned.chain] + self.pace.after_progress
+        return self.progress_due[planned.chain] + self.pace.after_progress
+
+
+@attrs.frozen
+class PendingMessages:
+    """What another has still to send in a session, by the positions in a plan."""
+
+    unsent: Mapping[int, float]
+    """When those are due that wait for nothing more."""
+    held: Set[int]
+    waits: OverlapWaits
+    chain_due: Mapping[int | None, float]
+    """When the latest message of a chain is due, where that is later than now."""
+    progress_due: Mapping[int | None, float]
 
 
 @attrs.define
@@ -120,6 +133,22 @@ class Schedule:
         """Release the messages without causes."""
         self.held.last_activity = now
         self._release([i for i, missing in enumerate(self._causes_missing) if not missing], now)
+
+    def resume(self, began: float, pending: PendingMessages) -> None:
+        """Begin in the middle of a session: what has happened releases messages, and those that are
+        not pending were sent.
+        """
+        self.begin(began)
+        for event, time in [*self.happened.items()]:
+            self.note_event(event, time)
+        released = {*self.held.since, *(position for _, position in self._due)}
+        self.done |= released - pending.unsent.keys() - pending.held
+        for position in self.held.since.keys() - pending.held:
+            self.held.drop(position)
+        self._due = sorted((due, position) for position, due in pending.unsent.items())
+        self.held.resume(pending.waits)
+        self._times.chain_due |= pending.chain_due
+        self._times.progress_due |= pending.progress_due
 
     def note_event(self, event: int, now: float) -> None:
         """Release the messages that waited for a client event that happened."""

@@ -177,28 +177,36 @@ class SessionSelection:
         again = sorted(self._played) if self.options.sessions == "reuse" else []
         return [*fresh, *again]
 
-    def known_answers(self, choice: Sequence[int], now: float) -> KnownAnswers | None:
+    def known_answers(self, now: float) -> KnownAnswers | None:
         """Return what answers in front of the player; None where only a plan will do."""
-        options = self.options
+        options, choice = self.options, self.choice()
         plain = options.order == "causal" and options.pace.timing.kind == "none"
         if not plain or options.rules or self._variables is not None or not choice:
             return None
         cursors = []
         for number in choice:
-            if number not in self._answers:
-                self._answers[number] = index_answers(self._episodes[number])
-            index = self._answers[number]
+            index = self._answer_index(number)
             if index is None:
                 return None
             cursors.append(EpisodeCursor(number, index))
         return KnownAnswers(cursors, options.pace, now)
 
-    def candidates(
-        self, session: SessionId, choice: Sequence[int] | None = None
-    ) -> list[Candidate]:
-        """Return a candidate for each of these episodes, or for each that may be played."""
-        numbers = self.choice() if choice is None else choice
-        return [self.candidate(self.index(number), session) for number in numbers]
+    def _answer_index(self, number: int) -> AnswerIndex | None:
+        if number not in self._answers:
+            self._answers[number] = index_answers(self._episodes[number])
+        return self._answers[number]
+
+    def candidates(self, session: SessionId) -> list[Candidate]:
+        """Return a candidate for each episode that may be played."""
+        return [self.candidate(self.index(number), session) for number in self.choice()]
+
+    def resumed(self, known: KnownAnswers, session: SessionId, now: float) -> list[Candidate]:
+        """Return a candidate for each episode of known answers, which continues for them."""
+        found = []
+        for cursor in known.cursors:
+            found.append(self.candidate(self.index(cursor.number), session))
+            found[-1].resume(known, cursor, now)
+        return found
 
     def stateless(self, session: SessionId) -> Candidate:
         """Return the candidate for exchanges that belong to no session: all recorded ones,
@@ -210,8 +218,10 @@ class SessionSelection:
     def _merged(self) -> RequestIndex:
         return self._indexed(build_plan(merged(self._alone), strict=self._strict), stateless=True)
 
-    def _indexed(self, plan: ReplayPlan, *, stateless: bool = False) -> RequestIndex:
-        return RequestIndex(plan, stateless, self.options.rules, self._variables)
+    def _indexed(
+        self, plan: ReplayPlan, *, stateless: bool = False, answers: AnswerIndex | None = None
+    ) -> RequestIndex:
+        return RequestIndex(plan, stateless, self.options.rules, self._variables, answers)
 
     def candidate(self, index: RequestIndex, session: SessionId) -> Candidate:
         """Return a candidate at the beginning of a plan."""
@@ -281,8 +291,12 @@ class SessionSelection:
     def index(self, number: int) -> RequestIndex:
         """Return the plan of an episode with its index: made once, shared by all live sessions."""
         if number not in self._indexes:
-            plan = build_plan(self._episodes[number], strict=self._strict)
-            self._indexes[number] = self._indexed(plan)
+            from .plan.ordinary import plan_of  # not before the first that is not known
+
+            answers = None if self._strict else self._answer_index(number)
+            episode = self._episodes[number]
+            plan = plan_of(answers) if answers else build_plan(episode, strict=self._strict)
+            self._indexes[number] = self._indexed(plan, answers=answers)
         return self._indexes[number]
 
     @property

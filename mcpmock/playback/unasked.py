@@ -20,7 +20,7 @@ from mcpmock.protocol.messages import Request, Response, decode, member, parse_i
 from mcpmock.protocol.methods import CACHEABLE, LAST_LEGACY, LATEST, LISTS, Sender, methods
 from mcpmock.protocol.revisions import is_modern, version_of
 
-_EMPTY: dict[str, dict[str, Any]] = {
+EMPTY_RESULTS: dict[str, dict[str, Any]] = {
     **{
         method: {LISTS[method]: []}
         for method in ("prompts/list", "resources/list", "resources/templates/list")
@@ -67,7 +67,7 @@ class UnaskedMethods:
         server does not declare.
         """
         method = request.method
-        if method not in _EMPTY or method in self.asked or member(request.params, "cursor"):
+        if method not in EMPTY_RESULTS or method in self.asked or member(request.params, "cursor"):
             return None
         modern = is_modern(version_of(request))
         revision = LATEST if modern else LAST_LEGACY
@@ -76,7 +76,7 @@ class UnaskedMethods:
             return None
         if all(member(one, *row.gate.split(".")) in (None, b"null") for one in self.declared):
             return None
-        result = edit.result(_EMPTY[method], revision)
+        result = edit.result(EMPTY_RESULTS[method], revision)
         if modern and method in CACHEABLE:
             # 2026-07-28, server/utilities/caching: both are required, and 0 is "do not cache".
             result = {**result, "ttlMs": 0, "cacheScope": "private"}

@@ -17,9 +17,9 @@ import attrs
 
 from mcpmock.cassette.model import Take
 from mcpmock.matching.match_rule import MatchRules
-from mcpmock.playback.loosened import FIXED_NAMES, all_differences, named
+from mcpmock.playback.loosened import FIXED_NAMES, all_differences
 from mcpmock.playback.miss import propose_rules, request_words, shown_values, spell_options
-from mcpmock.playback.request_key import MatchSubject, significant
+from mcpmock.playback.request_key import MatchSubject, named, significant
 from mcpmock.playback.variables import Bindings, Mismatch, unify
 from mcpmock.printable import many, printable
 from mcpmock.protocol import messages as m

@@ -1,26 +1,33 @@
 """What is answered without a plan is what the player would answer: the same bytes in the same order
 at the same times, the same misses and remarks, and the same is left over. On 1,000 generated
-conversations; `tools/known_answers.py` plays more.
+conversations; `tools/known_answers.py` plays more. And the plan that is made of an index is the one
+that is made of the events.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from random import Random
+from typing import Any
 
 import pytest
+from msgspec.structs import asdict
 
-from mcpmock.playback.known_answers import KnownAnswers
+from mcpmock.playback.answer_index import AnswerIndex, index_answers
+from mcpmock.playback.plan.builder import build_plan
+from mcpmock.playback.plan.ordinary import plan_of
+from mcpmock.playback.plan.plan import ReplayPlan
 from mcpmock.playback.session_selection import SessionSelection
-from tests.support.conversations import Conversation
+from tests.support import cassette
+from tests.support.conversations import Conversation, take
 
 CHUNK, CHUNKS = 100, 10
 
 
 class Planned(SessionSelection):
-    """Always makes a plan."""
+    """Always makes a plan, and of the events."""
 
-    def known_answers(self, choice: Sequence[int], now: float) -> KnownAnswers | None:
-        del choice, now
+    def _answer_index(self, number: int) -> AnswerIndex | None:
+        del number
         return None
 
 
@@ -35,3 +42,27 @@ def test_the_answers_are_those_of_the_player(chunk: int) -> None:
         handed_over += played.taken_over
         known += played.known
     assert (handed_over > CHUNK / 4, known > CHUNK / 4) == (True, True), (handed_over, known)
+
+
+def test_both_plans_are_equal() -> None:
+    """Whatever is ordinary enough for an index."""
+    indexed = 0
+    for seed in range(300):
+        for episode in cassette(*take(Random(seed))).takes[0].episodes():
+            index = index_answers(episode)
+            if index is not None:
+                indexed += 1
+
+                assert _as_value(build_plan(episode)) == _as_value(plan_of(index)), seed
+    assert indexed > 100, indexed
+
+
+def _as_value(plan: ReplayPlan) -> list[Any]:
+    messages = [
+        {**asdict(one), "frame": one.frame.raw, "overlaps": [*one.overlaps]}
+        for one in plan.messages
+    ]
+    client = [{**asdict(one), "frame": one.frame.raw} for one in plan.client_events.values()]
+    replies = {id_: [*events] for id_, events in plan.replies.items()}
+    cancels = {call: [*events] for call, events in plan.cancels.items()}
+    return [messages, client, replies, cancels, plan.request_ranks]

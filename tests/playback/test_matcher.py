@@ -186,6 +186,33 @@ def test_near_misses_say_where_they_differ() -> None:
     assert (Mismatch("$.arguments.days[1]", 3, 2),) == misses[1].differences
 
 
+def test_near_misses_of_very_many() -> None:
+    """What is equal, and then what the client has not asked yet, is measured first: a miss costs
+    the same however many requests there are.
+    """
+    marked = {3, 900, 1_900}
+    asked = [_numbered(n, is_marked=n in marked) for n in range(2_000)]
+    found = matcher(*asked)
+    for n in range(800):
+        found.happened[n] = 0.0
+
+    def nearest(live: bytes) -> tuple[int, str]:
+        first = near(found, live)[0]
+        return first.n - 1, first.why
+
+    live = [asked[7], asked[1_950], _numbered(5_000, is_marked=True)]
+    assert [(7, "already used"), (1_950, "out of order"), (900, "different")] == [
+        nearest(one) for one in live
+    ]
+    found.happened[900] = 0.0
+
+    assert (800, "different") == nearest(_numbered(5_000, is_marked=True))
+
+
+def _numbered(n: int, *, is_marked: bool) -> bytes:
+    return request(n, "tools/call", {"name": "a", "arguments": {"n": n, "marked": is_marked}})
+
+
 def test_near_misses_say_why() -> None:
     """A recorded request that is the same was already used, or is out of order."""
     found = matcher(request(1, "a"), request(2, "b"), request(3, "a"), strict=True)

@@ -191,9 +191,9 @@ class _CountedPlayer(Player):
         self.was_known = self._known is not None
         return actions
 
-    def _take_over(self) -> None:
+    def _take_over(self, now: float) -> None:
         self.taken_over = True
-        super()._take_over()
+        super()._take_over(now)
 
 
 @attrs.define

@@ -20,7 +20,7 @@ cassette; only the `gap` of a planned message is in seconds.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 
 import attrs
 from msgspec import UNSET, Struct, field
@@ -75,8 +75,8 @@ from .plan import (
     OverlapFinder,
     Overlaps,
     PlannedMessage,
-    RecordedCall,
     ReplayPlan,
+    Times,
 )
 from .steps import EpisodeStep, steps
 
@@ -95,6 +95,13 @@ def build_plan(episode: Episode, *, strict: bool = False) -> ReplayPlan:
     return builder.plan(episode)
 
 
+class RecordedCall(Struct, frozen=True, gc=False):
+    """A recorded client request: `event` is the index of the client event it came in."""
+
+    event: int
+    call: PendingCall
+
+
 class _Dependencies(Struct, gc=False):
     """The calls that a server frame belongs to, and the client events that it waits for."""
 
@@ -102,25 +109,6 @@ class _Dependencies(Struct, gc=False):
     causes: set[int] = field(default_factory=set)
     live_values: list[LiveValue] = field(default_factory=list)
     answers: bool = False
-
-
-@attrs.define
-class _Times:
-    """When things happened in the recording, in microseconds."""
-
-    of_event: dict[int, int] = attrs.field(factory=dict)
-    of_chain: dict[int | None, int] = attrs.field(factory=dict)
-    """When the latest message of each chain was sent."""
-
-    def gap(self, causes: Iterable[int], chain: int | None, t: int) -> float:
-        """Return the seconds between the last thing that a message sent at `t` waited for and
-        itself.
-        """
-        before = self.of_chain.get(chain, 0)
-        for cause in causes:
-            before = max(before, self.of_event.get(cause, 0))
-        self.of_chain[chain] = max(t, before)
-        return max(t - before, 0) / 1_000_000
 
 
 @attrs.define
@@ -217,7 +205,7 @@ class PlanBuilder:
     _answered: set[int] = attrs.field(factory=set)
     _late_ends: list[tuple[int, PlannedMessage, RecordedExchange]] = attrs.field(factory=list)
     """Stream ends with an open call, as they are planned if the call is never answered."""
-    _times: _Times = attrs.field(factory=_Times)
+    _times: Times = attrs.field(factory=Times)
     _closed: bool = False
     """The client had ended its input."""
     _signalled: int | None = None
@@ -339,7 +327,6 @@ class PlanBuilder:
             episode,
             tuple(self.messages),
             client,
-            tuple(self.calls),
             {id_: tuple(events) for id_, events in self.replies.items()},
             {call: tuple(events) for call, events in self.cancels.items()},
             self.streams,

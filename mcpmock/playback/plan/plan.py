@@ -19,7 +19,6 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from mcpmock.cassette.model import Episode
-from mcpmock.protocol.correlation import PendingCall
 from mcpmock.protocol.messages import ExchangeEnd, Frame, HttpRequest, Request, Response
 
 
@@ -111,11 +110,24 @@ class ClientEvent(Struct, frozen=True, gc=False):
         return not isinstance(self.frame.fact, HttpRequest)
 
 
-class RecordedCall(Struct, frozen=True, gc=False):
-    """A recorded client request: `event` is the index of the client event it came in."""
+@attrs.define
+class Times:
+    """When things happened in the recording, in microseconds."""
 
-    event: int
-    call: PendingCall
+    of_event: dict[int, int] = attrs.field(factory=dict)
+    """By client event."""
+    of_chain: dict[int | None, int] = attrs.field(factory=dict)
+    """When the latest message of each chain was sent."""
+
+    def gap(self, causes: Iterable[int], chain: int | None, t: int) -> float:
+        """Return the seconds between the last thing that a message sent at `t` waited for and
+        itself.
+        """
+        before = self.of_chain.get(chain, 0)
+        for cause in causes:
+            before = max(before, self.of_event.get(cause, 0))
+        self.of_chain[chain] = max(t, before)
+        return max(t - before, 0) / 1_000_000
 
 
 class LiveValue(Struct, frozen=True, gc=False):
@@ -179,7 +191,6 @@ class ReplayPlan:
     messages: Sequence[PlannedMessage]
     client_events: Mapping[int, ClientEvent]
     """In their order."""
-    calls: Sequence[RecordedCall]
     replies: Mapping[bytes, Sequence[int]]
     """The client events that answer the server's requests, by the id of the request as it was
     written.
