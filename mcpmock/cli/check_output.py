@@ -348,7 +348,7 @@ def _known_lines(name: str, checked: CheckedFile) -> Iterator[str]:
 
 
 def _group_of(found: Found) -> object:
-    return found.violation.rule, found.violation.known
+    return found.violation.rule, found.violation.known, found.violation.said
 
 
 def _reason_for(found: Found) -> str:

@@ -97,6 +97,11 @@ def _methods(revision: str | None, sender: Sender) -> Mapping[str, Method]:
     return _BY_SENDER[revision or LATEST, sender]
 
 
+def sent_by(revision: str, *, from_client: bool) -> Mapping[str, Method]:
+    """Return the methods that a side may send in a revision, by name."""
+    return _methods(revision, Sender.CLIENT if from_client else Sender.SERVER)
+
+
 def _sides(checked: CheckedMessage) -> tuple[Sender, Sender]:
     sides = Sender.CLIENT, Sender.SERVER
     return sides if checked.from_client else (sides[1], sides[0])

@@ -6,6 +6,7 @@ The rule modules read these; `conversation` and `messages` create and update the
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from enum import Enum
 from functools import cached_property
@@ -21,6 +22,7 @@ from mcpmock.protocol.raw_json import members
 
 from .exchange import MAX_REMEMBERED, CheckedExchange
 
+_IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 PREFIX = "io.modelcontextprotocol/"
 Object = dict[str, Any]
 
@@ -215,6 +217,20 @@ def label_of(message: CheckedMessage | None, exchange: CheckedExchange | None) -
 def describe_call(call: PendingCall) -> str:
     """`tools/call #7`, for the text of a violation."""
     return f"{short(call.request.method)} #{short(call.request.id)}"
+
+
+def place(*steps: str | int) -> str:
+    """Return the JSONPath of a place in a message: `$.result.tools[1]['a/b']`."""
+    return "$" + "".join(map(_step, steps))
+
+
+def _step(step: str | int) -> str:
+    if isinstance(step, int):
+        return f"[{step}]"
+    if _IDENTIFIER.fullmatch(step):
+        return f".{step}"
+    quoted = step.replace("\\", "\\\\").replace("'", "\\'")
+    return f"['{quoted}']"
 
 
 def short(value: object) -> str:

@@ -17,7 +17,7 @@ import attrs
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, Correlation, PendingCall
 from mcpmock.protocol.messages import Direction, Message, Notification, Request, member
 
-from . import http_heads, http_streams, input_requests, jsonrpc, lifecycle, modern
+from . import http_heads, http_streams, input_requests, jsonrpc, lifecycle, modern, shapes
 from .calls import MAX_CALLS, CallTracker
 from .capabilities import MethodChecker
 from .context import CheckedMessage, Phase, State, label_of
@@ -151,6 +151,9 @@ class MessageChecker:
             for breach in self._breaches(checked, ids)
             for violation in self.judge.violations([breach], exchange, revision, checked)
         ]
+        wrong = shapes.check_message(checked, self.state, violations)
+        if wrong:
+            violations += self.judge.violations(wrong, exchange, revision, checked)
         if checked.method in lifecycle.HANDSHAKE:
             lifecycle.update_handshake(checked, self.state)
         else:

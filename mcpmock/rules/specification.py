@@ -142,6 +142,8 @@ RULES = (
     Rule("batch", MUST, EITHER, "basic/transports", "The body of the POST request MUST be a single JSON-RPC request, notification, or response. Messages are individual JSON-RPC requests, notifications, or responses.", _2025_06, LAST_LEGACY),
     Rule("batch", MUST, EITHER, "basic/transports/streamable-http", "The body of the HTTP POST MUST be a single JSON-RPC request or notification.", since=LATEST),
     Rule("initialize-in-batch", MUST, CLIENT, "basic/lifecycle", "The initialize request MUST NOT be part of a JSON-RPC batch", _2025_03, _2025_03),
+    # `shapes`, which quotes the definition
+    Rule("shape", MUST, EITHER, "schema", "Each message has the members and types of its definition."),
     # `lifecycle`
     Rule("handshake-first", MUST, CLIENT, "basic/lifecycle", "The initialization phase MUST be the first interaction between client and server.", until=LAST_LEGACY),
     Rule("handshake-twice", MUST, CLIENT, "basic/lifecycle", "The initialization phase MUST be the first interaction between client and server.", until=LAST_LEGACY),
