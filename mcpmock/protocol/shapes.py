@@ -222,7 +222,8 @@ def _agrees(one: _Object, value: dict[str, Any]) -> bool:
 
 
 def _hides(value: Any) -> bool:
-    return isinstance(value, str) and PLACEHOLDER in value
+    # "REDACTED" is what mcp-cassette, whose recordings `convert` reads, writes for a secret.
+    return isinstance(value, str) and (PLACEHOLDER in value or value == "REDACTED")
 
 
 def _short(value: Any) -> str:

@@ -13,9 +13,9 @@ from tests.support import HEADER, c2s, call, cancelled, progress, request, respo
 from tests.support.sealed import DAMAGED, EVENTS, ONE, TWO, sealed
 
 CASSETTES = Path(__file__).parents[2] / "cassettes"
-WARNS = [c2s(call(1, "dig")), c2s(cancelled(1)), s2c(response(1))]
+WARNS = [c2s(call(1, "dig")), c2s(cancelled(1)), s2c(response(1, {"content": []}))]
 FAILS = [c2s(request(None, "ping"))]
-REPORTS = [c2s(request(2, "tools/call", {}, token=7)), c2s(cancelled(2))]
+REPORTS = [c2s(request(2, "tools/call", {"name": "a"}, token=7)), c2s(cancelled(2))]
 KNOWN = [*REPORTS, *(s2c(progress(7, number)) for number in range(1, 5))]
 
 

@@ -43,7 +43,7 @@ INITIALIZE = (
 INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}'
 WELCOME = b'{"jsonrpc":"2.0","id":0,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}'
 
-LOG = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info"}}'
+LOG = b'{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":1}}'
 
 Seen = tuple[Direction, bytes, bytes, Fact | None]
 
