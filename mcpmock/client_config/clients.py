@@ -40,7 +40,7 @@ class KnownClient:
     project: tuple[str, ...] = ()
     keys: Keys = MCP_SERVERS
     url_name: str = "url"
-    """The member with the URL of a remote server, of those that it reads."""
+    """The member with the URL of a remote server whose transport is not named."""
     plain_url: str | None = None
     """The transport that `url` stands for in a server without a type, if it is always the same."""
     restart: str
@@ -202,8 +202,6 @@ CLIENTS = (
         title="Gemini CLI",
         user=("{home}/.gemini/settings.json",),
         project=(".gemini/settings.json",),
-        url_name="httpUrl",
-        plain_url="sse",
         restart="run `/mcp reload` in gemini, or start it again",
         source="gemini 0.61.0, tried; gemini-cli docs/tools/mcp-server.md",
         checked="2026-11-23",
@@ -298,7 +296,6 @@ CLIENTS = (
         title="Qwen Code",
         user=("{home}/.qwen/settings.json",),
         project=(".qwen/settings.json", ".mcp.json"),
-        url_name="httpUrl",
         plain_url="sse",
         restart="start qwen again",
         approval="qwen's approval is bound to the entry: approve the changed server again",

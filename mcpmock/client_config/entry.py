@@ -74,9 +74,14 @@ class ServerEntry:
         return next((one for one in found if isinstance(one, dict)), {})
 
     @property
+    def url_names(self) -> list[str]:
+        """The members with its URL."""
+        return [name for name in _URLS if isinstance(self.value.get(name), str)]
+
+    @property
     def url_name(self) -> str:
         """The member with its URL, empty if it has none."""
-        return next((name for name in _URLS if isinstance(self.value.get(name), str)), "")
+        return next(iter(self.url_names), "")
 
     @property
     def url(self) -> str:

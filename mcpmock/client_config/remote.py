@@ -30,13 +30,15 @@ from .toml import TomlDocument
 URL_VARIABLE = "MCPMOCK_URL"
 _VARIABLE = "MCPMOCK_HEADER_"
 _SSE, _STREAMABLE = "sse", "streamable-http"
-_TRANSPORTS = {"sse": _SSE} | dict.fromkeys(
-    ("http", "streamable-http", "streamableHttp", "streamable_http"), _STREAMABLE
-)
+_TRANSPORTS = {"sse": _SSE, "http": _STREAMABLE, "streamablehttp": _STREAMABLE}
+"""By the words for them: in small letters, without what is between the letters."""
+_TYPE_NAMES = ("type", "transport", "transportType")
+"""The members that name the transport: that of most clients, that of frameworks, an old one."""
 _WHOLE_COMMAND = "remote"
 """The type of a remote server where local ones have program and arguments in one array."""
 _TYPES = {_WHOLE_COMMAND: "local"}
 _LOOPBACK = ("localhost", "127.0.0.1", "::1")
+_WORD = re.compile(r"""["']([\w-]+)["']""")
 _SUBSTITUTED = re.compile(r"[{$%]")
 _NO_EQUAL = ("headersHelper", "oauth_resource", "bearer_token", "auth", "authProviderType")
 """What no server over stdio has, and some clients refuse in one, or give credentials by."""
@@ -57,8 +59,8 @@ class _StdioEntry:
     """Of the headers with a value in the entry, by name."""
     passed: list[str]
     """Variables of the client that the proxy needs."""
-    kind: str | None
-    """The new `type`."""
+    kinds: dict[str, str]
+    """The new values of the members that name the transport."""
     secret_url: bool
     whole_command: bool
 
@@ -73,8 +75,7 @@ class _StdioEntry:
             new[self.environment] = values
         if self.passed:
             new["env_vars"] = self.passed
-        if self.kind is not None:
-            new["type"] = self.kind
+        new |= self.kinds
         if self.whole_command:
             return {**new, "command": self.words}
         return {**new, "command": self.words[0], "args": self.words[1:]}
@@ -151,7 +152,7 @@ def unwrap_remote(
                 return restored
         except ConfigError:
             pass  # the text stands somewhere else now
-    value = _rebuilt(document, ServerEntry(name, document.at(path)), url_name)
+    value = _rebuilt(document, ServerEntry(name, document.at(path)), url_name, old)
     rebuilt = parse_config(document.file, document.with_object(path, value))
     verify(document, rebuilt, path, value)
     return rebuilt
@@ -167,13 +168,17 @@ def _stdio_entry(
 ) -> _StdioEntry:
     """Plan how a remote entry becomes one of stdio. Raises CannotRecord."""
     value, place = entry.value, f"{entry.name} in {document.file}"
-    kind = value.get("type")
-    whole = kind == _WHOLE_COMMAND
+    kinds = {name: str(value[name]) for name in _TYPE_NAMES if value.get(name) is not None}
+    whole = kinds.get("type") == _WHOLE_COMMAND
     if not _SUBSTITUTED.search(entry.url):
         try:
             Upstream.parse(entry.url)
         except McpMockError as error:
             raise CannotRecord(f"{place}: {error}") from error
+    # Gemini and Qwen look for a URL before they look for a command.
+    if len(entry.url_names) > 1:
+        both = " and ".join(f"`{name}`" for name in entry.url_names)
+        raise CannotRecord(f"{place} has {both}; clients differ in which they use: keep one")
     in_the_way = ["command", "args", "env", "environment", "env_vars", *_NO_EQUAL]
     # codex 0.169 reads no file with `oauth` in a server over stdio: "oauth is not supported".
     in_the_way += ["oauth"] if whole or isinstance(document, TomlDocument) else []
@@ -199,10 +204,10 @@ def _stdio_entry(
     if isinstance(bearer, str):
         told.append(f"Authorization: Bearer {bearer}")
         passed.append(bearer)
-    transport = _TRANSPORTS.get(str(kind))
+    transport = next(filter(None, map(_transport_of, kinds.values())), None)
     if entry.url_name == "httpUrl":
         transport = _STREAMABLE
-    elif entry.url_name == "url" and kind is None:
+    elif entry.url_name == "url" and not kinds:
         transport = plain
     secret = _is_secret(entry.url)
     words = [*recorder]
@@ -210,8 +215,8 @@ def _stdio_entry(
     words += ["--url-transport", transport] if transport else []
     words += ["--oauth"] if login else []
     words += [word for header in told for word in ("--header-env", header)]
-    new_kind = None if kind is None else _TYPES.get(str(kind), "stdio")
-    return _StdioEntry(words, names, variables, passed, new_kind, secret, whole)
+    new_kinds = {name: _TYPES.get(kind, "stdio") for name, kind in kinds.items()}
+    return _StdioEntry(words, names, variables, passed, new_kinds, secret, whole)
 
 
 def _splices(
@@ -234,8 +239,8 @@ def _splices(
             text = document.spelled(URL_VARIABLE, text)
             command += document.added(url, stdio.environment, f"{{ {text} }}")
     yield url, command
-    if stdio.kind is not None:
-        yield document.span((*path, "type")), quote(stdio.kind)
+    for name, kind in stdio.kinds.items():
+        yield document.span((*path, name)), quote(kind)
     if headers is not None:
         yield document.name_span((*path, headers)), document.spelled(stdio.environment)
         for name, variable in stdio.variables.items():
@@ -245,8 +250,10 @@ def _splices(
         yield document.span((*path, member)), f"[{', '.join(map(quote, stdio.passed))}]"
 
 
-def _rebuilt(document: Document, entry: ServerEntry, url_name: str) -> dict[str, Any]:
-    """Return the entry that the words of a recorder stand for."""
+def _rebuilt(document: Document, entry: ServerEntry, url_name: str, old: str) -> dict[str, Any]:
+    """Return the entry that the words of a recorder stand for. Its transport is spelled as in the
+    `old` text: Cline and Roo read one spelling each.
+    """
     told: dict[str, list[str]] = {}
     words = iter(entry.words)
     for word in words:
@@ -259,7 +266,12 @@ def _rebuilt(document: Document, entry: ServerEntry, url_name: str) -> dict[str,
     if not url:
         raise ConfigError(document.file, f"the command of {entry.name} contains no URL")
     transport = told.get("--url-transport", [""])[0]
-    new: dict[str, Any] = {"url" if transport == _SSE else url_name: url}
+    kinds = [name for name in _TYPE_NAMES if entry.value.get(name) is not None]
+    if transport == _SSE:
+        url_name = "url"
+    elif transport and not kinds:
+        url_name = "httpUrl"
+    new: dict[str, Any] = {url_name: url}
     headers: dict[str, str] = {}
     listed: dict[str, str] = {}
     for header in told.get("--header-env", ()):
@@ -275,9 +287,12 @@ def _rebuilt(document: Document, entry: ServerEntry, url_name: str) -> dict[str,
     new |= {"http_headers" if toml else "headers": headers} if headers else {}
     new |= {"env_http_headers": listed} if listed else {}
     new |= {environment: values} if values else {}
-    if "type" in entry.value:
-        new["type"] = _WHOLE_COMMAND if whole else "sse" if transport == _SSE else "http"
-    dropped = {"command", "args", "env_vars", environment, "type"}
+    spelled = (
+        word for word in _WORD.findall(old) if transport and _transport_of(word) == transport
+    )
+    kind = _WHOLE_COMMAND if whole else next(spelled, "sse" if transport == _SSE else "http")
+    new |= dict.fromkeys(kinds, kind)
+    dropped = {"command", "args", "env_vars", environment, *kinds}
     return {**new, **{key: one for key, one in entry.value.items() if key not in dropped}}
 
 
@@ -287,6 +302,11 @@ def _strings(place: str, value: dict[str, Any], key: str) -> dict[str, str]:
     if isinstance(found, dict) and all(isinstance(text, str) for text in found.values()):
         return found
     raise CannotRecord(f"{place} has `{key}` in a form that no recorder can take over")
+
+
+def _transport_of(word: str) -> str | None:
+    """Return the transport that a client names so."""
+    return _TRANSPORTS.get(re.sub(r"[\W_]", "", word).lower())
 
 
 def _variable(header: str) -> str:
