@@ -51,7 +51,7 @@ from mcpmock.protocol.messages import (
     Stderr,
     StreamEnd,
 )
-from mcpmock.protocol.revisions import initialized_version
+from mcpmock.protocol.revisions import initialized_version, is_modern, version_of
 
 from .candidates import Accept, Candidate, Candidates, Loosely
 from .fallback import (
@@ -64,6 +64,7 @@ from .fallback import (
     answer_unrecorded,
     answer_without_result,
     exchange,
+    method_not_found,
 )
 from .header_verdicts import MIN_ERROR_STATUS
 from .known_answers import KnownAnswers
@@ -608,15 +609,22 @@ class Player(Stage):
         return [*exchange(answer[0].exchange, HTTPStatus.ACCEPTED), *said]
 
     def _answer_unasked(self, live: ClientMessage) -> list[Frame] | None:
-        """Answer a list that no recorded client asked for, and say so once."""
+        """Answer what no recorded client asked for by what the recorded server declared: refuse
+        what it does not, and say once that a list is empty.
+        """
         options, request = self.selection.options, live.content
         if options.exact or self._strict or options.on_miss == "live":
             return None  # a real server has the list
-        from .unasked import EMPTY_RESULTS  # most replays need it not
-
-        if not isinstance(request, Request) or request.method not in EMPTY_RESULTS:
+        if not isinstance(request, Request):
             return None
         unasked = self.selection.unasked
+        if unasked.refuses(request, self.selection.revisions):
+            text = "the recorded server does not declare this; answered with method not found"
+            self.report(PlayerNote(request.method, text))
+            # 2026-07-28, basic/transports/streamable-http: an unknown method is 404 over HTTP.
+            modern = is_modern(version_of(request))
+            status = HTTPStatus.NOT_FOUND if modern else HTTPStatus.OK
+            return exchange(live.exchange, status, method_not_found(request.id, request.method))
         result = unasked.result_of(request)
         if result is None:
             return None
