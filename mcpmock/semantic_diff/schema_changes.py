@@ -437,6 +437,7 @@ class _Comparer:
                 effect = _LESS if form.is_nothing else _MORE
                 yield SchemaChange("removed", effect, here, _raw(one))
             else:
+                yield from _required_changes(name, old, new, here)
                 yield from self.changes(one, other)
         else:
             form, here = self.old.form(one), _where(None, _at(other))
@@ -449,6 +450,8 @@ class _Comparer:
             else:
                 yield SchemaChange(kind, _effect(less, False), here, ABSENT, _raw(other))
                 yield from self.changes(one, other)
+            if name in old.required:
+                yield from _required_changes(name, old, new, here)
 
     def _pattern_changes(
         self, pattern: str, old: Alternative, new: Alternative

@@ -153,6 +153,17 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "now closed": (of(a=S), CLOSED, LESS),
     "now open": (CLOSED, of(a=S), MORE),
     "a member of a closed one": (CLOSED, {**of(a=S, b=S), "additionalProperties": False}, MORE),
+    "a required one that is a map's": (
+        {**of("a", a=I), "additionalProperties": I}, {"type": "object", "additionalProperties": I}, MORE),
+    "a map's that is required": (
+        {**of(a=I), "additionalProperties": I}, {"type": "object", "additionalProperties": I, "required": ["a"]}, LESS),
+    "a required one of a pattern": (
+        {**of("a", a=I), "patternProperties": {"^a": I}}, {"type": "object", "patternProperties": {"^a": I}}, MORE),
+    "a pattern's that is required": (
+        {**of(a=I), "patternProperties": {"^a": I}}, {**of("a"), "patternProperties": {"^a": I}}, LESS),
+    "a required one gets a schema and is optional": (of("a"), of(a=S), MORE),
+    "a required map's gets a schema and is optional": (
+        {**of("a"), "additionalProperties": I}, {**of(a=I), "additionalProperties": I}, MORE),
     "a required one of a closed one": (CLOSED, {**of("b", a=S, b=S), "additionalProperties": False}, BOTH),
     "a member of a map": ({**of(), "additionalProperties": S}, {**of(b=I), "additionalProperties": S},
                           CHANGED),
