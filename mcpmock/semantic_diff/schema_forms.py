@@ -676,7 +676,7 @@ def _read_demands(part: SchemaPart, found: Alternative) -> None:
         known = KEYWORDS[name]
         if found.type not in known.types or not isinstance(value, known.shape):
             continue
-        if name == "uniqueItems" and value is not True:
+        if (name == "uniqueItems" and value is not True) or (name == "pattern" and value in _ALL):
             continue
         if name == "multipleOf" and is_number(value) and value == 1:
             found.integer = True
@@ -710,6 +710,9 @@ def _read_object(part: SchemaPart, found: Alternative) -> None:
         if "additionalProperties" in raw
         else None
     )
+    for everything in [patterns.pop(one) for one in [*patterns] if one in _ALL_NAMES]:
+        found.frames.append(MemberFrame(rest=everything))
+        rest = None  # no name is left that matches no pattern
     if named or patterns or rest:
         found.frames.append(MemberFrame(named, patterns, [], rest))
     for i, name in enumerate(_strings(raw.get("required"))):
@@ -720,6 +723,8 @@ def _read_object(part: SchemaPart, found: Alternative) -> None:
         found.inner[("propertyNames",)] = (*found.inner.get(("propertyNames",), (of_text,)), here)
     for keyword in ("dependentRequired", "dependentSchemas", "dependencies"):
         for name, value in _object(raw, keyword):
+            if isinstance(value, dict) and value.keys() == {"required"}:
+                value = value["required"]
             if isinstance(value, list):
                 row = found.dependent.setdefault(name, {})
                 for other in _strings(value):
@@ -863,9 +868,21 @@ def type_of(value: Any) -> str:
 
 def value_key(value: Any) -> bytes:
     """Return a key that is equal for equal values: 1.0 is 1."""
-    return key_of(int(value) if isinstance(value, float) and value.is_integer() else value)
+    return key_of(_with_integers(value))
 
 
+def _with_integers(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_integers(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [*map(_with_integers, value)]
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+_ALL = ("", "^", "$", ".*", "^.*", ".*$", "(.*)")
+"""Patterns that every text matches."""
+_ALL_NAMES = (*_ALL, "^.*$", "^(.*)$")
+"""Those that every name without a line end matches: the last is how TypeBox writes a map."""
 _REPEATED_REPEAT = re.compile(r"[*+}?]\)+[*+{]|\|[^()]*\)[*+{]")
 """Such a pattern may take exponential time."""
 _MAX_SEARCHED_CHARS = 64

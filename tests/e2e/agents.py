@@ -36,6 +36,8 @@ class Agent:
     server: Callable[[dict[str, Any]], dict[str, Any]]
     """The content of that file, with this entry as the server `files`."""
     environment: Callable[[str], Mapping[str, str]] = lambda _model: {}
+    remote: Callable[[str], dict[str, Any]] = lambda url: {"url": url}
+    """The entry of a server with this URL."""
 
 
 def _servers(entry: dict[str, Any]) -> dict[str, Any]:
@@ -69,6 +71,7 @@ AGENTS: dict[str, Agent] = {
             "CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC": "1",
             "ENABLE_TOOL_SEARCH": "false",
         },
+        lambda url: {"type": "http", "url": url},
     ),
     "gemini": Agent(
         "clients",
@@ -87,6 +90,7 @@ AGENTS: dict[str, Agent] = {
             "GOOGLE_GEMINI_BASE_URL": model,
             "GEMINI_CLI_TRUST_WORKSPACE": "true",
         },
+        lambda url: {"url": url, "type": "http"},
     ),
     "qwen": Agent(
         "clients",
@@ -102,6 +106,7 @@ AGENTS: dict[str, Agent] = {
             "OPENAI_BASE_URL": f"{model}/v1",
             "OPENAI_MODEL": MODEL,
         },
+        lambda url: {"httpUrl": url},
     ),
     "opencode": Agent(
         "clients",
@@ -117,7 +122,7 @@ AGENTS: dict[str, Agent] = {
             "mcp": {
                 "files": {"type": "local", "command": [entry["command"], *entry["args"]]}
                 if "command" in entry
-                else {"type": "remote", "url": entry["url"]}
+                else entry
             }
         },
         lambda model: {
@@ -134,6 +139,7 @@ AGENTS: dict[str, Agent] = {
                 }
             )
         },
+        lambda url: {"type": "remote", "url": url},
     ),
     "copilot": Agent(
         "copilot",
@@ -150,6 +156,7 @@ AGENTS: dict[str, Agent] = {
             "COPILOT_MODEL": MODEL,
             "COPILOT_OFFLINE": "true",
         },
+        lambda url: {"type": "http", "url": url},
     ),
     "codex": Agent(
         "clients",

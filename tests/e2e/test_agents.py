@@ -24,7 +24,7 @@ import pytest
 from mcpmock.cassette.file import load
 
 from .agents import AGENTS, configure, run_agent
-from .http_processes import real_server
+from .http_processes import real_server, recording, replaying
 from .model_endpoint import DONE, ToolCall, scripted_model
 from .parts import HTTP, not_installed, prepare, server
 
@@ -33,10 +33,6 @@ pytestmark = [pytest.mark.parts, pytest.mark.timeout(600)]  # five starts of hal
 PROGRAM = str(Path(sys.executable).with_name("mcpmock"))
 EVERY = bool(os.environ.get("MCPMOCK_E2E_ALL"))
 NAMES = [*AGENTS] if EVERY else ["pydantic_ai", "copilot"]
-
-
-WITH_URL = [name for name in NAMES if name not in ("gemini", "qwen")] if EVERY else NAMES[:1]
-"""Those whose entries name a URL as `url`."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +113,7 @@ def walk_of(name: str, workdir: Path, entry: dict[str, Any] | None = None) -> Wa
         if reason := not_installed(part, what):
             pytest.skip(reason)
     home = workdir / f"home-{name}"
-    home.mkdir()
+    home.mkdir(parents=True)
     prepare("filesystem", workdir)
     if entry is None:
         program, *arguments = server("filesystem", workdir)
@@ -172,28 +168,61 @@ def test_an_agent_is_answered_from_the_recording_of_another(
     log.unlink()
     second.run(second.script)
 
-    # Qwen asks for prompts and resources of a server that declares neither, and is refused.
-    own = ("prompts/list", "resources/list") if other == "qwen" else ()
-    heads = [line for line in missed(log) if line.startswith("nothing recorded")]
-    assert [line for line in heads if not line.endswith(own or "\n")] == []
+    assert [line for line in missed(log) if line.startswith("nothing recorded")] == []
 
 
-@pytest.mark.parametrize("name", WITH_URL)
+REMOTE = [
+    *(ToolCall("echo", {"message": str(n)}) for n in range(5)),
+    ToolCall("get-sum", {"a": 1, "b": 2}),
+    ToolCall("get-structured-content", {"location": "Chicago"}),
+]
+"""Seven calls of the server `everything`; the last, which only reads, is asked again in replays."""
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_a_server_at_a_url(name: str, tmp_path: Path) -> None:
     """Its entry is wrapped into a proxy, and answered without a connection."""
-    calls = [ToolCall("echo", {"message": str(n)}) for n in range(5)]
-    calls += [ToolCall("get-sum", {"a": 1, "b": n}) for n in range(2)]
     with real_server("everything", HTTP, tmp_path) as served:
-        walk = walk_of(name, tmp_path, {"url": served.url})
+        walk = walk_of(name, tmp_path, AGENTS[name].remote(served.url))
         before = walk.entry
         walk.wrap("-o", walk.home / "recorded")
-        walk.run(calls)
-    (file,) = walk.recordings
-    walk.wrap("--replay")
-    walk.run(calls)
+        walk.run(REMOTE)
+        walk.run(REMOTE)
+        first, second = walk.recordings
+        walk.mcpmock("verify", first, "--url", served.url)
+    walk.mcpmock("diff", "--fail-on", "risky", first, second)
+    walk.wrap("--replay", first)
+    walk.run([*REMOTE, REMOTE[-1]])
 
-    assert missed(file.with_name(f"{file.stem}.replay.log")) == []
-    events = [event for take in load(file).takes for event in take.events]
-    assert sum(b'"tools/call"' in (event.payload or b"") for event in events) == 7
+    assert missed(first.with_name(f"{first.stem}.replay.log")) == []
+    assert calls_in(first) == 7
     walk.mcpmock("unwrap", "files", "--config", walk.config, "--yes")
     assert walk.entry == before
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_url_of_the_recorder(name: str, tmp_path: Path) -> None:
+    """It stands in the configuration in place of that of the server, then that of the replay."""
+    first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"
+    walk = walk_of(name, tmp_path, {"url": ""})
+    with real_server("everything", HTTP, tmp_path) as served:
+        for file in (first, second):
+            with recording(file, served.url) as recorder:
+                configure(name, walk.home, AGENTS[name].remote(recorder.url))
+                walk.run(REMOTE)
+            assert recorder.exit_code == 0, recorder.stderr
+        if name != "gemini":  # it resumes each stream, and this server then sends all of them again
+            walk.mcpmock("verify", first, "--url", served.url)
+            walk.mcpmock("diff", "--fail-on", "risky", first, second)
+    with replaying(first) as player:
+        configure(name, walk.home, AGENTS[name].remote(player.url))
+        walk.run([*REMOTE, REMOTE[-1]])
+
+    assert player.exit_code == 0, player.stderr
+    assert calls_in(first) == 7
+
+
+def calls_in(cassette: Path) -> int:
+    """How many calls of tools were recorded."""
+    events = (event for take in load(cassette).takes for event in take.events)
+    return sum(event.d == "c2s" and b'"tools/call"' in (event.payload or b"") for event in events)

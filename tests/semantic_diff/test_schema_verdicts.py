@@ -153,6 +153,19 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "now closed": (of(a=S), CLOSED, LESS),
     "now open": (CLOSED, of(a=S), MORE),
     "a member of a closed one": (CLOSED, {**of(a=S, b=S), "additionalProperties": False}, MORE),
+    "a map by a pattern": (
+        {"type": "object", "patternProperties": {"^(.*)$": I}}, {"type": "object", "additionalProperties": I}, SAME),
+    "a closed map by a pattern": (
+        {"type": "object", "patternProperties": {".*": I}, "additionalProperties": False},
+        {"type": "object", "additionalProperties": I}, SAME),
+    "a pattern of all names holds of named ones": (
+        {**of(a={}), "patternProperties": {"": I}}, {**of(a=I), "additionalProperties": I}, SAME),
+    "a pattern of all texts": (of(a={**S, "pattern": ".*"}), of(a=S), SAME),
+    "not of all texts": (of(a={**S, "pattern": "^.*$"}), of(a=S), MORE),
+    "dependentSchemas that only require": (
+        {**of(a=S, b=S), "dependentSchemas": {"a": {"required": ["b"]}}},
+        {**of(a=S, b=S), "dependentRequired": {"a": ["b"]}}, SAME),
+    "a number within a constant": (of(a={"const": {"x": [1]}}), of(a={"enum": [{"x": [1.0]}]}), SAME),
     "a required one that is a map's": (
         {**of("a", a=I), "additionalProperties": I}, {"type": "object", "additionalProperties": I}, MORE),
     "a map's that is required": (
@@ -243,6 +256,7 @@ HARD = json.loads((Path(__file__).parent / "hard_instances.json").read_text())
 FALSE_ALARMS = {
     62: "a changed `if` with both `then` and `else` may go either way",
     259: "no multiple lies between the two bounds",
+    264: "only one side of `dependentSchemas` has a union, whose other branch no object fits",
     300: "the branches of a `oneOf` overlap, and one changed",
     453: "a changed `if` with both `then` and `else` may go either way",
     472: "a changed `if` with both `then` and `else` may go either way",
