@@ -79,8 +79,9 @@ class Kind:
             return cls(text, partial(_is_near, Tolerance.parse(text[1:])))
         if text.startswith("/"):
             return cls(text, partial(_are_both, partial(_fits, _regex(text))))
-        near = get_close_matches(text, [*_OF_ONE, "text", UNORDERED], n=1)
-        hint = f"; did you mean {near[0]}?" if near else ""
+        known = {kind: kind for kind in (*_OF_ONE, "text", UNORDERED)} | _ELSEWHERE
+        near = get_close_matches(text.strip().lower(), known, n=1)
+        hint = f"; did you mean {known[near[0]]}?" if near else ""
         raise ValueError(f"no kind {text!r}: {KINDS}{hint}")
 
 
@@ -211,6 +212,12 @@ _OF_ONE: dict[str, Callable[[Any], bool]] = {
     "path": _is_path,
     "url": _is_url,
 }
+_ELSEWHERE = {
+    "bool": "boolean", "dict": "object", "file": "path", "float": "number", "guid": "uuid",
+    "int": "integer", "iso8601": "datetime", "list": "array", "none": "null", "regex": "/regex/",
+    "set": "unordered", "str": "string", "timestamp": "datetime", "uri": "url",
+}  # fmt: skip
+"""What other languages and tools call these kinds."""
 _VOLATILE = ("uuid", "datetime", "date", "path", "url")
 KINDS = f"choose {', '.join(_OF_ONE)}, text, {UNORDERED}, ~0.01, ~1% or /regex/"
 """The kinds, for messages."""

@@ -22,7 +22,8 @@ from mcpmock.errors import McpMockError
 from .kinds import KINDS, UNORDERED, Kind, kind_of_both
 from .paths import Place, ValueQuery, compile_path, is_selectable, spell_step
 
-_FIRST_NAME = re.compile(r"\$\.([^.\[*\s]+)")
+_FIRST_NAME = re.compile(r"\$\s*\.([^.\[*\s]+)")
+_NAMES = re.compile(r"[\w-]+(?:\.[\w-]+)*(?:=.*)?")
 MESSAGE_MEMBERS = {"jsonrpc", "id", "method", "params", "result", "error"}
 """The members of messages: a path that begins with another name is meant inside `params`."""
 _OUTPUT = "output"
@@ -52,11 +53,15 @@ class MatchRule:
         scope, dollar, rest = text.partition("$")
         words = scope.split()
         if not dollar or len(words) > 2:
-            raise ValueError(f"{text!r} is not of the form [METHOD [NAME]] $.JSON.PATH")
+            hint = _hint_at_form(words, bool(dollar))
+            raise ValueError(f"{text!r} is not of the form [METHOD [NAME]] $.JSON.PATH{hint}")
         method, name = [*words, "*", "*"][:2] if words else ("*", "*")
         end = _end_of_path(rest)
-        query = compile_path(path_in_message(dollar + rest[:end].rstrip(), method))
-        kind = Kind.parse(rest[end + 1 :]) if end < len(rest) else None
+        try:
+            query = compile_path(path_in_message(dollar + rest[:end].rstrip(), method))
+            kind = Kind.parse(rest[end + 1 :]) if end < len(rest) else None
+        except ValueError as error:
+            raise ValueError(f"{text!r}: {error}") from error
         return cls(text, method, name, query, kind)
 
     @classmethod
@@ -183,6 +188,15 @@ def _is_short(steps: Sequence[str | int]) -> bool:
     """Return whether a path of these steps is taken as one inside `params`."""
     first = spell_step(steps[0]) if steps else ""
     return first.startswith(".") and first[1:] not in MESSAGE_MEMBERS
+
+
+def _hint_at_form(words: Sequence[str], has_path: bool) -> str:
+    """Return what to write in the place of words that are no rule, where that can be told."""
+    if has_path:
+        return "; write ? for each space of NAME"
+    if words and _NAMES.fullmatch(words[-1]):
+        return f": write {' '.join([*words[:-1], f'$.{words[-1]}'])}"
+    return ""
 
 
 def path_in_message(path: str, method: str = "*") -> str:

@@ -138,7 +138,7 @@ def compile_path(text: str) -> ValueQuery:
     try:
         query = cast("_Query", JSONPathEnvironment(strict=True).compile(text))
     except JSONPathError as error:
-        raise ValueError(f"{text!r} is no JSONPath: {str(error).splitlines()[0]}") from error
+        raise ValueError(f"no JSONPath: {str(error).splitlines()[0]}") from error
     steps: list[_Step] = []
     for segment in query.segments:
         step = _step_of(segment)

@@ -341,9 +341,12 @@ def _read_regex(text: str) -> re.Pattern[str]:
 
 def _read_path(text: str) -> ValueQuery:
     if not text.startswith("$"):
-        raise ValueError(f"{text!r} is not of the form $.JSON.PATH")
+        raise ValueError(f"{text!r} is not of the form $.JSON.PATH, such as $.arguments.note")
 
     from mcpmock.matching.match_rule import path_in_message
     from mcpmock.matching.paths import compile_path
 
-    return compile_path(path_in_message(text))
+    try:
+        return compile_path(path_in_message(text))
+    except ValueError as error:
+        raise ValueError(f"{text!r}: {error}") from error

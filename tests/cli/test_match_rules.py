@@ -112,7 +112,8 @@ def test_mistakes_in_the_project_file(run: Run, file: Path) -> None:
     assert 3 == status
     assert [
         f"mcpmock: {path}: match.ignore[0]: '$.a=uuid' has a kind: write it as --like (like=)",
-        f"mcpmock: {path}: match.ignore[2]: 'x' is not of the form [METHOD [NAME]] $.JSON.PATH",
+        f"mcpmock: {path}: match.ignore[2]: 'x' is not of the form [METHOD [NAME]] $.JSON.PATH: "
+        "write $.x",
         f"mcpmock: {path}: match.like: expected a list of texts, not '$.a'",
         f"mcpmock: {path}: match.likes: unknown key; did you mean like? known: echo, ignore, like",
     ] == err.splitlines()
@@ -125,7 +126,7 @@ def test_a_bad_rule_of_an_option(run: Run, file: Path, command: str) -> None:
     status, _, err = run(command, "--like", "$.a=uid", *files, *(["x"] * (command == "verify")))
 
     assert 2 == status
-    assert "no kind 'uid': choose any, string" in err
+    assert "'$.a=uid': no kind 'uid': choose any, string" in err
     assert "did you mean uuid?" in err
 
 
@@ -152,7 +153,7 @@ def test_a_bad_rule_of_a_header_is_left_out(run: Run, file: Path, client: Memory
     file.write_bytes(header[:-1] + b',"match":' + rules + b"}\n" + rest.rpartition(b'{"footer"')[0])
     asks(client, "x")
     status, _, err = run("replay", file)
-    said = "a rule of the header is left out: match.like[0]: no kind 'uuid9'"
+    said = "a rule of the header is left out: match.like[0]: '$.arguments.q=uuid9': no kind 'uuid9'"
 
     assert 0 == status
     assert 1 == err.count(said)

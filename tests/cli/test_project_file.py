@@ -181,7 +181,7 @@ def test_all_tables_are_checked(run: Run, project: Path, command: str) -> None:
         "record.timeout: ",
         "record.output: no option that can be set here",
         "scan.jsn: no option that can be set here; did you mean json?",
-        "match.ignore[1]: 'x' is not of the form [METHOD [NAME]] $.JSON.PATH",
+        "match.ignore[1]: 'x' is not of the form [METHOD [NAME]] $.JSON.PATH: write $.x",
         "match.ignore[2]: expected a text, not 3",
         "match.likes: unknown key; did you mean like? known: echo, ignore, like",
         "redact.value[0]: '(' is no regular expression",

@@ -54,7 +54,12 @@ def test_both_are_of_the_kind(
     ("kind", "said"),
     [
         ("uid", r"no kind 'uid': choose any, string, .* or /regex/; did you mean uuid\?"),
-        ("", "no kind ''"),
+        ("UUID", r"did you mean uuid\?$"),
+        (" uuid", r"did you mean uuid\?$"),
+        ("timestamp", r"did you mean datetime\?$"),
+        ("float", r"did you mean number\?$"),
+        ("Int", r"did you mean integer\?$"),
+        ("", "no kind '': [^;]*$"),
         ("~", "is not a tolerance"),
         ("/a", "write /REGEX/"),
         ("/a/q", "write /REGEX/"),
