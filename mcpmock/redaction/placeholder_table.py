@@ -77,15 +77,15 @@ class PlaceholderTable:
         kind = f"{kind}{NUMBER_SUFFIX}"
         return b'"%b"' % self._placeholder((kind, number), kind, number)
 
-    def number_in_text(self, number: bytes) -> bytes | None:
+    def number_in_text(self, kind: str, number: bytes) -> bytes | None:
         """Return the placeholder of a number where its digits are a part of a text; None if this
         is none, or is a text of its own somewhere.
         """
-        kind = self.known.own_kind(number)
+        kind = self.known.own_kind(number) or kind
         key = (f"{kind}{NUMBER_SUFFIX}", number)
         if number in self._placeholders or key not in self._placeholders:
             return None
-        self._note(str(kind), number, own=True)
+        self._note(kind, number, own=True)
         return self._placeholders[key]
 
     def _note(self, kind: str, secret: bytes, *, own: bool) -> None:

@@ -36,12 +36,13 @@ square of the depth, and depth is not bounded.
 _SEPARATORS = str.maketrans("", "", "-_. ")
 _DIGITS = re.compile(rb"\d*+")
 # The value behind a name: in quotes, to the end of the line, or (behind `=` in the middle of a
-# line) to the end of the word.
+# line) to the end of the word; behind a name in quotes the number, as in JSON.
 _NAME = re.compile(r"(?<![\w.-])[\w.-]{1,64}+(?=[\"']?[ \t]*+[:=])")
 _VALUE = re.compile(
+    r"[\"'][ \t]*+:[ \t]*+(?:(?P<number>-?[0-9][-+.\w]*+|\0++)|(?:true|false|null|True|False|None)\b)|"
     r"[\"']?[ \t]*+(?::|=>?)[ \t]*+"
     r"(?:\"(?P<double>[^\"\r\n]++)\"|'(?P<single>[^'\r\n]++)'|"
-    r"(?<=[:\s])(?P<rest>[^\s\"'\[{][^\r\n]*+)|(?P<word>[^\s\"'\[{&;,][^\s\"'&;,]*+))"
+    r"(?<=[:\s])(?P<rest>[^\s\"'\[{}\],][^\r\n]*+)|(?P<word>[^\s\"'\[{}\]&;,][^\s\"'&;,]*+))"
 )
 _HOLE = re.compile(HOLE.pattern.decode())
 _REST_OF_LINE = re.compile(r"[^\r\n]*+")
@@ -217,7 +218,9 @@ class RedactionRules:
             value = _VALUE.match(text, name.end()) if kind is not None else None
             if kind is None or value is None:
                 continue
-            group = next(one for one in value.groupdict() if value[one] is not None)
+            group = next((one for one in value.groupdict() if value[one] is not None), None)
+            if group is None:  # no secret: true, false or null
+                continue
             span = Span(*value.span(group))
             if group == "word" and _starts_line(text, name.start()):
                 line = _REST_OF_LINE.match(text, span.start)

@@ -345,7 +345,7 @@ class TextRedactor:
                 if value.strip() and _insert_if_free(kept, part):
                     # In quotes of its own it is a text, and would come back as a number.
                     inside = part != (0, len(text)) and not _is_quoted(text, part)
-                    number = self.table.number_in_text(value) if inside else None
+                    number = self.table.number_in_text(kind, value) if inside else None
                     new = number or self.table.encoded_placeholder(kind, value, own=True)
                     replacements.append((part, new))
         if PLACEHOLDER in text:

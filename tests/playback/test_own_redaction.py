@@ -162,6 +162,39 @@ def test_a_client_with_another_value(spelling: str) -> None:
     assert [json.loads(raw) for raw in live[1::2]] == heard(recorded(said, RULES["key"]), live)
 
 
+@pytest.mark.parametrize("number", [4711471147, 12345.678, -99887766, 10**24, 77])
+@pytest.mark.parametrize("rule", ["key", "hashed"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "got {json}",
+        "got {json}, ok?",
+        'got {{"blob": {json!r}}}',
+        "got {nested}",
+        "got {twice}",
+        "got [{json}, {json}]",
+        "{python}",
+        "got {python}, fine",
+        'got {{"ownerName": {number},\n "z": 1}}',
+        "owner_name: {number}",
+        "https://h/?ownerName={number}&z=1",
+        'got {{"ownerName": true, "owner": null, "owner-no": False}}',
+    ],
+)
+def test_numbers_under_names_in_texts(text: str, rule: str, number: float) -> None:
+    """The number alone is the value, not what closes the object behind it."""
+    rules, one = RULES[rule], {"ownerName": number, "n": 1}
+    nested = to_json({"blob": to_json(one)})
+    told = text.format(
+        json=to_json(one), nested=nested, twice=to_json({"a": nested}), python=one, number=number
+    )
+    said = [call(1, "t", ownerName=number), response(1, {"text": told})]
+    data = recorded(said, rules)
+
+    assert [] == scan_cassette(data, rules)
+    assert [{"text": told}] == [one["result"] for one in heard(data, said, rules)]
+
+
 def test_a_number_that_nobody_said() -> None:
     """It is told as 0; never a text where a number was."""
     said = [request(1, "tools/list"), response(1, {"owner": 4711123, "of": "4711123"})]
