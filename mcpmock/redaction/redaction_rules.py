@@ -39,7 +39,8 @@ _DIGITS = re.compile(rb"\d*+")
 # line) to the end of the word; behind a name in quotes the number, as in JSON.
 _NAME = re.compile(r"(?<![\w.-])[\w.-]{1,64}+(?=[\"']?[ \t]*+[:=])")
 _VALUE = re.compile(
-    r"[\"'][ \t]*+:[ \t]*+(?:(?P<number>-?[0-9][-+.\w]*+|\0++)|(?:true|false|null|True|False|None)\b)|"
+    r"[\"'][ \t]*+:[ \t]*+"
+    r"(?:(?P<number>-?[0-9][-+.\w]*+|\0++)|(?:true|false|null|True|False|None)\b)|"
     r"[\"']?[ \t]*+(?::|=>?)[ \t]*+"
     r"(?:\"(?P<double>[^\"\r\n]++)\"|'(?P<single>[^'\r\n]++)'|"
     r"(?<=[:\s])(?P<rest>[^\s\"'\[{}\],][^\r\n]*+)|(?P<word>[^\s\"'\[{}\]&;,][^\s\"'&;,]*+))"
