@@ -91,7 +91,8 @@ def loaded(name: Path | str, data: bytes, *, damaged: bool = False) -> Cassette:
     """Return the cassette in the bytes of a file of this name. Raises as `load`."""
     if not damaged:
         refuse_other(name, data)
-        newer = unreadable(data.partition(b"\n")[0])
+        # Not `partition`, which copies all that follows.
+        newer = unreadable(data[: data.find(b"\n") % (len(data) + 1)])
         if newer is not None:
             raise CassetteError(name, newer)
     cassette = read(str(name), data)

@@ -11,15 +11,19 @@ from __future__ import annotations
 import base64
 import binascii
 import codecs
+from array import array
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from itertools import accumulate
+from typing import Any, Literal, overload
 
+import attrs
 import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from mcpmock.protocol import messages
 from mcpmock.protocol.messages import C2S, Frame
-from mcpmock.protocol.raw_json import UNREADABLE
+from mcpmock.protocol.raw_json import UNREADABLE, members
 
 FORMAT = 1
 
@@ -152,11 +156,123 @@ class Event(msgspec.Struct, omit_defaults=True, kw_only=True, gc=False):
         return messages.StreamEnd(self.end) if self.x is None else messages.ExchangeEnd(self.end)
 
 
+_event = msgspec.json.Decoder(Event)
+_DECODED_TOGETHER = 1 << 16
+"""Bytes. What is read lives as long as one of its events."""
+
+
+def decode_event(line: bytes) -> Event:
+    """Return the event in a line. Raises one of UNREADABLE."""
+    try:
+        return _event.decode(line)
+    except (
+        RecursionError
+    ):  # a peer may send a message that is nested more deeply than msgspec reads
+        spans = members(line)
+        if spans is None or "m" not in spans:
+            raise
+        span = spans["m"]
+        event = _event.decode(line[: span.start] + b"0" + line[span.end :])
+        event.m = Raw(line[slice(*span)])
+        return event
+
+
+def decode_events(block: bytes) -> list[Event]:
+    """Return the events in whole lines that hold nothing else. Raises one of UNREADABLE."""
+    return _event.decode_lines(block)
+
+
+@attrs.define(eq=False)
+class EventLines(Sequence[Event]):
+    """The events of a take in the bytes of its file, decoded anew each time that they are read:
+    what is kept of an event is where its line starts.
+
+    >>> events = mcpmock.load("weather.jsonl").takes[0].events
+    >>> len(events), events[-1].n, [event.d for event in events[:2]]
+    (8, 8, ['c2s', 's2c'])
+    """
+
+    _data: bytes = attrs.field(repr=False)
+    _starts: array[int] = attrs.field(factory=lambda: array("I"), repr=False)
+    sessions: set[int] = attrs.field(factory=set)
+    """The sessions that they belong to."""
+    has_exchanges: bool = False
+    """Whether some belong to an HTTP exchange."""
+    has_endpoint: bool = False
+    """Whether a server of the older HTTP+SSE names its endpoint in them."""
+
+    def add(self, events: Sequence[Event], start: int, lines: Sequence[bytes]) -> None:
+        """Add events that stand in these lines, of which the first starts there."""
+        ends = accumulate(map(len, lines[:-1]), initial=start)
+        self._starts.extend([end + breaks for breaks, end in enumerate(ends)])
+        self.sessions.update({event.s for event in events})
+        if {event.x for event in events} != {None}:
+            self.has_exchanges = True
+            self.has_endpoint = self.has_endpoint or any(map(names_endpoint, events))
+
+    def of_sessions(self) -> dict[int, EventLines]:
+        """Return the events of each session, in the order in which the sessions began."""
+        if len(self.sessions) == 1:
+            return dict.fromkeys(self.sessions, self)
+        found: dict[int, EventLines] = {}
+        for start, event in zip(self._starts, self, strict=True):
+            if event.s not in found:
+                found[event.s] = EventLines(
+                    self._data, array("I"), {event.s}, self.has_exchanges, self.has_endpoint
+                )
+            found[event.s]._starts.append(start)
+        return found
+
+    def __len__(self) -> int:
+        return len(self._starts)
+
+    def __iter__(self) -> Iterator[Event]:
+        return self._read(0, len(self))
+
+    @overload
+    def __getitem__(self, place: int) -> Event: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[Event]: ...
+    def __getitem__(self, place: int | slice) -> Event | list[Event]:
+        if isinstance(place, int):
+            return decode_event(self._line(self._starts[place]))
+        first, last, step = place.indices(len(self))
+        return list(self._read(first, last))[::step] if step > 0 else list(self)[place]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(map(Event.__eq__, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def _line(self, start: int) -> bytes:
+        return self._data[start : self._data.find(b"\n", start)]
+
+    def _read(self, first: int, last: int) -> Iterator[Event]:
+        starts = self._starts
+        while first < last:
+            together = starts[first] + _DECODED_TOGETHER
+            stop = max(bisect_right(starts, together, first, last), first + 1)
+            yield from self._decoded(starts[first:stop])
+            first = stop
+
+    def _decoded(self, starts: array[int]) -> list[Event]:
+        block = self._data[starts[0] : self._data.find(b"\n", starts[-1]) + 1]
+        # Other lines may stand between them: of other sessions, blank or damaged ones.
+        if block.count(b"\n") == len(starts):
+            try:
+                return decode_events(block)
+            except UNREADABLE:
+                pass  # one of them is nested too deeply
+        return [decode_event(self._line(start)) for start in starts]
+
+
 class Take(msgspec.Struct, kw_only=True):
     """One run of a recorder. `line` is where its header stands in the file, from 1."""
 
     header: Header
-    events: list[Event]
+    events: Sequence[Event]
     footer: Footer | None = None
     line: int = 1
     sealed: bool | None = None
@@ -175,19 +291,28 @@ class Take(msgspec.Struct, kw_only=True):
             "memory",
         ):  # all events are looked at, and a page that grows asks often
             return named
-        return "sse" if any(map(names_endpoint, self.events)) else named
+        events = self.events
+        if isinstance(events, EventLines):
+            return "sse" if events.has_endpoint else named
+        return "sse" if any(map(names_endpoint, events)) else named
 
     def episodes(self) -> Iterator[Episode]:
         """Yield its sessions, each with its own events, in the order they began."""
-        first = self.events[0].s if self.events else 0
-        if self.events and all(event.s == first for event in self.events):
-            yield Episode(take=self, events=self.events)
-            return
-        sessions: dict[int, list[Event]] = {}
-        for event in self.events:
-            sessions.setdefault(event.s, []).append(event)
+        sessions: dict[int, Any] = {}
+        if isinstance(self.events, EventLines):
+            sessions = self.events.of_sessions()
+        else:
+            for event in self.events:
+                sessions.setdefault(event.s, []).append(event)
         for events in sessions.values():
             yield Episode(take=self, events=events)
+
+
+def has_exchanges(events: Sequence[Event]) -> bool:
+    """Return whether some of the events belong to an HTTP exchange."""
+    if isinstance(events, EventLines):
+        return events.has_exchanges
+    return any(event.x is not None for event in events)
 
 
 def names_endpoint(event: Event) -> bool:
@@ -201,7 +326,7 @@ class Episode(msgspec.Struct, kw_only=True):
     """One session of one take: what a live session can be played from."""
 
     take: Take
-    events: list[Event]
+    events: Sequence[Event]
     parts: list[tuple[int, Episode]] = []
     """The episodes that it was `merged` of, each with the index of its first event; else none."""
 

@@ -34,7 +34,7 @@ def is_other(data: bytes) -> bool:
     """Return whether a file does not even begin as a cassette. The start of a header, where a
     recorder was killed, does; a header that was broken up into lines does not.
     """
-    first, _, second = data.partition(b"\n")
+    first, _, second = data[:_LOOKED_AT_BYTES].partition(b"\n")
     broken_up = first.strip() == b"{" and second[:1] in (b" ", b"\t", b'"')
     return broken_up or not (first.startswith(HEADER_START) or HEADER_START.startswith(first))
 

@@ -10,25 +10,37 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import attrs
 import msgspec
 from msgspec import UNSET
 
-from mcpmock.protocol.raw_json import UNREADABLE, members
+from mcpmock.protocol.raw_json import UNREADABLE
 
 from . import HEADER_START
-from .model import FORMAT, Cassette, Damage, Event, Footer, Header, Notice, Take, is_utf8
+from .model import (
+    FORMAT,
+    Cassette,
+    Damage,
+    Event,
+    EventLines,
+    Footer,
+    Header,
+    Notice,
+    Take,
+    decode_event,
+    decode_events,
+    is_utf8,
+)
 from .other_files import CONFLICT, NO_HEADER, explain_json, is_conflict
 
 _BLOCK_BYTES = 1 << 16
-"""Events decoded together. A block stays in memory as long as one of its events."""
+"""Events checked together."""
 _MAJOR = re.compile(rb'\{"mcpmock":[ \t]*(\d{1,19})[ \t]*[,}]')
 _FOOTER_START = b'{"footer":'
 _STARTS = (HEADER_START, _FOOTER_START)
 _header = msgspec.json.Decoder(Header)
-_event = msgspec.json.Decoder(Event)
 
 
 EDITED = (
@@ -45,15 +57,18 @@ _footer_line = msgspec.json.Decoder(_FooterLine)
 
 def read(name: str, data: bytes) -> Cassette:
     """Parse a cassette. Never raises: errors are in `damage`, warnings in `notices`."""
-    reader = CassetteReader(Cassette(name=name, takes=[]))
+    reader = CassetteReader(Cassette(name=name, takes=[]), data)
     if not data:
         reader.cassette.notices.append(Notice(0, "is empty: it holds no recording"))
     number = 1
-    for block in _blocks(data):
-        if not reader.events(block):
-            for place, line in enumerate(block.split(b"\n")[:-1], number):
-                reader.line(place, line)
-        number += block.count(b"\n")
+    for at, block in _blocks(data):
+        *lines, _ = block.split(b"\n")
+        if not reader.events(at, block, lines):
+            start = at
+            for place, line in enumerate(lines, number):
+                reader.line(place, line, start)
+                start += len(line) + 1
+        number += len(lines)
     tail = data[data.rfind(b"\n") + 1 :]
     if tail:
         reader.tail(number, tail)
@@ -61,15 +76,17 @@ def read(name: str, data: bytes) -> Cassette:
     return reader.cassette
 
 
-def _blocks(data: bytes) -> Iterator[bytes]:
-    """Yield the whole lines of a cassette, some at a time; each header and footer by itself."""
+def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield the whole lines of a cassette, some at a time, and where they start; each header and
+    footer by itself.
+    """
     at = 0
     while (end := data.find(b"\n", at) + 1) > 0:
         if not data.startswith(_STARTS, at):
             last = data.rfind(b"\n", at, at + _BLOCK_BYTES) + 1
             apart = [data.find(b"\n" + start, at, last) + 1 for start in _STARTS]
             end = min(filter(None, apart), default=max(end, last))
-        yield data[at:end]
+        yield at, data[at:end]
         at = end
 
 
@@ -90,6 +107,8 @@ class CassetteReader:
     """Reads a cassette line by line; `cassette` is what has been read so far."""
 
     cassette: Cassette
+    data: bytes | None = None
+    """What the lines stand in; None for a cassette that grows, of which the events are kept."""
     _digest: hashlib._Hash = attrs.field(factory=hashlib.sha256)
     _take: Take | None = None
     _refused: bool = False
@@ -98,29 +117,36 @@ class CassetteReader:
     """A line that is damage, unless a header follows: then it was the torn tail of the take before.
     """
 
-    def events(self, block: bytes) -> bool:
+    def events(self, at: int, block: bytes, lines: Sequence[bytes]) -> bool:
         """Read lines that are all events, in a third of the time that `line` takes; False, and
         nothing is read, if one of them is not, or cannot be read together with others.
         """
         if self._take is None or self._take.footer is not None:
             return False
         try:
-            events = _event.decode_lines(block)
+            events = decode_events(block)
         except UNREADABLE:
             return False
         # The decoder takes any white space for the end of a line. A value that began in one line
         # cannot go on with a brace in the next after this one ended with a brace.
-        if block.count(b'}\n{"n":') != len(events) - 1 or not block.endswith(b"}\n"):
+        joints = block.count(b'}\n{"n":')
+        if not joints + 1 == len(events) == len(lines) or not block.endswith(b"}\n"):
             return False
         if not ((block.isascii() or is_utf8(block)) and all(map(_is_sound, events))):
             return False
         self._settle()
-        self._take.events += events
+        self._keep(self._take, events, at, lines)
         self._digest.update(block)
         return True
 
-    def line(self, number: int, line: bytes) -> None:
-        """Read a line that ended in a line break."""
+    def _keep(self, take: Take, events: list[Event], at: int, lines: Sequence[bytes]) -> None:
+        if isinstance(take.events, EventLines):
+            take.events.add(events, at, lines)
+        elif isinstance(take.events, list):
+            take.events += events
+
+    def line(self, number: int, line: bytes, at: int = 0) -> None:
+        """Read a line that ended in a line break; `at` is where it starts in the data."""
         line = self._as_written(line)
         if line.startswith(HEADER_START) and unreadable(line):
             self._refuse(number, unreadable(line) or "")
@@ -128,7 +154,7 @@ class CassetteReader:
             self._begin(number, header, line)
         elif (event := event_of(line)) is not None:
             self._settle()
-            self._event(number, event)
+            self._event(number, event, at, line)
             self._digest.update(line + b"\n")
         elif (footer := footer_of(line)) is not None:
             self._settle()
@@ -180,7 +206,8 @@ class CassetteReader:
         self._drop_torn()
         self._close_take()
         self._digest = hashlib.sha256(line + b"\n")
-        self._take, self._refused = Take(header=header, events=[], line=number), False
+        events = [] if self.data is None else EventLines(self.data)
+        self._take, self._refused = Take(header=header, events=events, line=number), False
         self.cassette.takes.append(self._take)
         if header.match is not None:
             from mcpmock.matching.rule_table import read_rules  # few headers have rules
@@ -197,13 +224,13 @@ class CassetteReader:
         self._refused = True
         self.cassette.damage.append(Damage(number, reason))
 
-    def _event(self, number: int, event: Event) -> None:
+    def _event(self, number: int, event: Event, at: int, line: bytes) -> None:
         if self._take is None:
             self._damage(number, "an event before any header")
         elif self._take.footer is not None:
             self._damage(number, "an event after the footer of its take")
         else:
-            self._take.events.append(event)
+            self._keep(self._take, [event], at, [line])
 
     def _end(self, number: int, footer: Footer) -> None:
         if self._take is None:
@@ -272,18 +299,13 @@ def footer_of(line: bytes) -> Footer | None:
 
 def event_of(line: bytes) -> Event | None:
     """Return the event in a line; None if it is not a valid event."""
-    event: Event | None
     if not (line.isascii() or is_utf8(line)):
         return None
     try:
-        event = _event.decode(line)
-    except (
-        RecursionError
-    ):  # a peer may send a message that is nested more deeply than msgspec reads
-        event = _decode_deep(line)
+        event = decode_event(line)
     except UNREADABLE:
         return None
-    return event if event is not None and _is_sound(event) else None
+    return event if _is_sound(event) else None
 
 
 def _is_sound(event: Event) -> bool:
@@ -309,20 +331,6 @@ def _can_be_unpacked(event: Event) -> bool:
         return False
 
 
-def _decode_deep(line: bytes) -> Event | None:
-    """Decode the event without its message, which alone can be nested deeply."""
-    spans = members(line)
-    if spans is None or "m" not in spans:
-        return None
-    span = spans["m"]
-    try:
-        event = _event.decode(line[: span.start] + b"0" + line[span.end :])
-    except UNREADABLE:
-        return None
-    event.m = msgspec.Raw(line[slice(*span)])
-    return event
-
-
 def _count_payloads(event: Event) -> int:
     names = ("m", "text", "b64", "http", "sse", "body", "stderr", "end", "fault", "auth", "gap")
     return sum(getattr(event, name) is not UNSET for name in names)
@@ -333,7 +341,7 @@ def _explain_damage(line: bytes) -> str:
         return CONFLICT
     what = "a header" if line.startswith(HEADER_START) else "an event"
     try:
-        event = _header.decode(line) if what == "a header" else _event.decode(line)
+        event = _header.decode(line) if what == "a header" else decode_event(line)
     except msgspec.ValidationError as error:
         return f"not {what}: {error}"
     except UNREADABLE:

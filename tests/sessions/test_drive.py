@@ -172,7 +172,8 @@ async def test_a_line_that_was_not_recorded_whole(plays: Plays) -> None:
     """It is told that it is not played."""
     plays(TWO)
     recorded = cassette(*OPENING, c(b'{"jsonrpc":'))
-    recorded.takes[0].events[2].oversize = Oversize(1 << 30, "")
+    recorded.takes[0].events = events = list(recorded.takes[0].events)
+    events[2].oversize = Oversize(1 << 30, "")
     told: list[str] = []
 
     assert 0 == await drive(recorded, told.append)

@@ -53,7 +53,7 @@ def test_a_receipt_names_the_cell() -> None:
     drawn: dict[str, Any] = {"cell": "cancel_crosses_response", "i": 0, "j": 1, "k": 1}
     fault = {"kind": "cancel_race", "id": "1", "drawn": drawn, "reaction": "late_result"}
     recorded = cassette(CALL, CANCEL, ANSWER)
-    recorded.takes[0].events.append(Event(n=4, fault=fault))
+    recorded.takes[0].events = [*recorded.takes[0].events, Event(n=4, fault=fault)]
     (race,) = seen_races(timeline(recorded))
 
     assert [(0, 1)] == fitting(race)

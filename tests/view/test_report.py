@@ -145,7 +145,8 @@ def test_the_head_counts_what_a_reader_looks_for() -> None:
 def test_a_gap_counts_the_events_it_stands_for() -> None:
     """What could not be recorded is counted in events, as `stats` and `check` do."""
     file = cassette(("s2c", LOG))
-    file.takes[0].events.append(Event(n=2, gap=Gap(events=3, reason="disk full")))
+    gap = Event(n=2, gap=Gap(events=3, reason="disk full"))
+    file.takes[0].events = [*file.takes[0].events, gap]
     (recording,) = data_of(report_page(file))["recordings"]
 
     assert ["3 lost events", "error", "kind=gap"] in recording["chips"]

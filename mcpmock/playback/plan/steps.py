@@ -15,7 +15,16 @@ import attrs
 import msgspec
 from msgspec import UNSET
 
-from mcpmock.cassette.model import FORMAT, Cassette, Episode, Event, Header, Take, event_line
+from mcpmock.cassette.model import (
+    FORMAT,
+    Cassette,
+    Episode,
+    Event,
+    Header,
+    Take,
+    event_line,
+    has_exchanges,
+)
 from mcpmock.playback.header_profile import LAST_EVENT
 from mcpmock.protocol import edit
 from mcpmock.protocol.http_reply import EVENT_STREAM, ReplyFlattener, flatten
@@ -32,12 +41,12 @@ _StreamExchange = int
 """The first exchange of an event stream."""
 
 
-def resumed(events: list[Event]) -> list[Event]:
+def resumed(events: Sequence[Event]) -> Sequence[Event]:
     """Return the events with each stream on its first exchange and no event sent twice. The moment
     at which the client left does not move.
     """
-    if all(event.x is None for event in events):
-        return events  # 4 ms for 100,000 events, where the rest takes 20
+    if not has_exchanges(events):
+        return events
     events = _without_torn_down_ends(events)
     continuations = _Continuations()
     for event in events:
@@ -46,7 +55,7 @@ def resumed(events: list[Event]) -> list[Event]:
     return list(continuations.joined(events)) if continuations.chains else events
 
 
-def _without_torn_down_ends(events: list[Event]) -> list[Event]:
+def _without_torn_down_ends(events: Sequence[Event]) -> Sequence[Event]:
     """Return the events without the ends of responses whose client had left before."""
     # The recorder closes its connection to the server when the client leaves. What it then reads
     # there, mostly a reset and mostly nothing at all, is its own doing and not the server's.
@@ -255,7 +264,7 @@ def bare(cassette: Cassette, *, one_session: bool) -> Cassette:
 
 def bare_take(take: Take, *, one_session: bool, keep_streams: bool = False) -> Take:
     """Return one take of `bare`. `keep_streams`: the head of each GET that opens a stream stays."""
-    if all(event.x is None for event in take.events):
+    if not has_exchanges(take.events):
         return take
     streams = take.transport != SSE
     kept = streams and keep_streams

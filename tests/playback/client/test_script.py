@@ -119,6 +119,7 @@ def test_behind_the_end() -> None:
 def test_a_line_that_was_too_long_to_be_recorded() -> None:
     """Its head alone is no line; that it is missing is known."""
     recorded = episode(c(call(1, "a")), c(b'{"jsonrpc":'))
+    recorded.events = list(recorded.events)
     recorded.events[1].oversize = Oversize(1 << 30, "")
     found = script_of(recorded)
 
