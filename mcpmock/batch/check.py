@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from pathlib import Path
 
 import attrs
 
-from mcpmock.cassette.model import Cassette, encode_cassette
+from mcpmock.cassette.model import Cassette, encode_cassette, numbered
 from mcpmock.cassette.validate import inspect
 from mcpmock.options.redacting import RedactionOptions
 from mcpmock.redaction.cassettes import SecretFound, scan_cassette
 from mcpmock.rules.allowances import Allowance
 from mcpmock.rules.call_assertions import CallAssertions, JudgedCalls
 from mcpmock.rules.checker import Found
-from mcpmock.rules.report import CheckReport, EventLines, check_cassette, report_on
+from mcpmock.rules.report import CheckReport, check_cassette, report_on
 
 from .redaction_rules import redaction_rules_of
 from .sources import Source, read_source
@@ -64,9 +64,21 @@ def check_file(file: Path | str, plan: FileCheck) -> CheckedFile:
     if plan.allowances:
         allowed = tuple(plan.allow(report.violations, applied))
         report = attrs.evolve(report, violations=allowed)
-    calls, lines = plan.assertions.judge(inspection.cassette), EventLines(inspection)
-    calls.cases = [attrs.evolve(one, line=lines.of(one.take, one.event)) for one in calls.cases]
+    calls = plan.assertions.judge(inspection.cassette)
+    lines = _lines_of(inspection.cassette, {(case.take, case.event.n) for case in calls.cases})
+    calls.cases = [attrs.evolve(one, line=lines[one.take, one.event.n]) for one in calls.cases]
     return CheckedFile(report, calls, frozenset(applied))
+
+
+def _lines_of(cassette: Cassette, events: Set[tuple[int, int]]) -> dict[tuple[int, int], int]:
+    """Return the lines of these events of a file, named by take and number."""
+    takes = enumerate(cassette.takes, 1) if events else ()
+    return {
+        (number, event.n): line
+        for number, take in takes
+        for line, event in numbered(take)
+        if (number, event.n) in events
+    }
 
 
 def scan_source(

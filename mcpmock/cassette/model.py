@@ -223,6 +223,14 @@ class EventLines(Sequence[Event]):
             found[event.s]._starts.append(start)
         return found
 
+    def numbered(self) -> Iterator[tuple[int, Event]]:
+        """Yield each event with the number of its line in the file, from 1."""
+        number, before = 1, 0
+        for start, event in zip(self._starts, self, strict=True):
+            number += self._data.count(b"\n", before, start)
+            before = start
+            yield number, event
+
     def __len__(self) -> int:
         return len(self._starts)
 
@@ -277,6 +285,8 @@ class Take(msgspec.Struct, kw_only=True):
     line: int = 1
     sealed: bool | None = None
     """Whether the footer's digest fits; None without a footer (the recorder did not close it)."""
+    footer_line: int = 0
+    """Where the footer stands; 0 without one."""
 
     @property
     def transport(self) -> str:

@@ -48,6 +48,9 @@ EDITED = (
 )
 
 
+FOOTER_BEFORE = "another footer follows"
+
+
 class _FooterLine(msgspec.Struct):
     footer: Footer
 
@@ -236,7 +239,9 @@ class CassetteReader:
         if self._take is None:
             self._damage(number, "a footer before any header")
             return
-        self._take.footer = footer
+        if self._take.footer is not None:
+            self._notice(self._take.footer_line, FOOTER_BEFORE)
+        self._take.footer, self._take.footer_line = footer, number
         self._take.sealed = footer.sha256 == self._digest.hexdigest()
         if not self._take.sealed:
             self._notice(number, EDITED)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import attrs
 from msgspec import UNSET
 
-from mcpmock.cassette.model import Cassette, Event, Take, names_endpoint
+from mcpmock.cassette.model import Cassette, Event, Take, names_endpoint, numbered
 from mcpmock.protocol.transport_facts import NO_SESSION
 
 from .context import ServerState
@@ -44,14 +44,14 @@ class Unchecked:
     """The line of the event, from 1; 0 if what was checked is no file."""
 
 
-def check(cassette: Cassette) -> Iterator[Found | Unchecked]:
+def check(cassette: Cassette, *, lines: bool = False) -> Iterator[Found | Unchecked]:
     """Yield the violations in a cassette and what could not be checked, take by take, in the order
-    of the events.
+    of the events; with `lines`, each with that of its event.
     """
     for number, take in enumerate(cassette.takes, 1):
         checker = TakeChecker(number, take, damaged=bool(cassette.damage))
-        for event in take.events:
-            yield from checker.check(event)
+        for line, event in numbered(take) if lines else ((0, event) for event in take.events):
+            yield from checker.check(event, line)
 
 
 @attrs.define
@@ -69,7 +69,7 @@ class TakeChecker:
     def __attrs_post_init__(self) -> None:
         self._transport = self.take.transport  # looks at all events: not again for each session
 
-    def check(self, event: Event) -> Iterator[Found | Unchecked]:
+    def check(self, event: Event, line: int = 0) -> Iterator[Found | Unchecked]:
         """Yield the violations in the next event, and what in it could not be checked."""
         if names_endpoint(event):  # of a take that grows
             self._transport = self.take.transport
@@ -85,6 +85,6 @@ class TakeChecker:
         if frame is not None:
             for one in conversation.check(frame, event.n):
                 if isinstance(one, Unjudged):
-                    yield Unchecked(self.number, event, *one)
+                    yield Unchecked(self.number, event, *one, line=line)
                 else:
-                    yield Found(self.number, event, one)
+                    yield Found(self.number, event, one, line)

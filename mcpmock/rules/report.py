@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
-from mcpmock.cassette.model import Cassette, Event
+from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.validate import Finding, Inspection
 from mcpmock.errors import Level
 
@@ -77,7 +77,7 @@ def report_on(inspection: Inspection, only: str | None = None) -> CheckReport:
     it. Damage is reported either way.
     """
     findings = tuple(one for one in inspection.findings if one.damage or only != "protocol")
-    found = () if only == "integrity" else _with_lines(inspection)
+    found = () if only == "integrity" else check(inspection.cassette, lines=True)
     return _report(inspection.takes, inspection.events, findings, found)
 
 
@@ -91,27 +91,3 @@ def _report(
         else:
             unchecked.append(one)
     return CheckReport(takes, events, findings, tuple(violations), tuple(unchecked))
-
-
-def _with_lines(inspection: Inspection) -> Iterator[Found | Unchecked]:
-    """Yield each with the line of its event."""
-    lines = EventLines(inspection)
-    for found in check(inspection.cassette):
-        yield attrs.evolve(found, line=lines.of(found.take, found.event))
-
-
-@attrs.define
-class EventLines:
-    """The lines of the events in a file that was read; of a take when it is first asked for."""
-
-    inspection: Inspection
-    _lines: dict[int, dict[int, int]] = attrs.field(factory=dict)
-
-    def of(self, take: int, event: Event) -> int:
-        """Return the line of an event of this take, counted from 1; 0 if it has none."""
-        if take not in self._lines:
-            header = self.inspection.cassette.takes[take - 1].line
-            sheets = (one for one in self.inspection.sheets if one.header)
-            sheet = next(one for one in sheets if one.header and one.header.number == header)
-            self._lines[take] = {line.n: line.number for line in sheet.events}
-        return self._lines[take].get(event.n, 0)
