@@ -18,7 +18,7 @@ from functools import cached_property
 import attrs
 from msgspec import UNSET, Struct
 
-from mcpmock.cassette.model import Episode, Event
+from mcpmock.cassette.model import Episode, Event, EventLines, frame_at
 from mcpmock.protocol.correlation import (
     CANCELLED,
     LISTEN,
@@ -115,13 +115,16 @@ class AnswerIndex:
             if place != NONE:
                 yield WaitingMessage(place, number, (number,), self.stops[number])
 
-    def raw(self, number: int) -> bytes:
-        """Return the bytes of a client message that is JSON."""
-        return bytes(self.episode.events[self.places[number]].m)  # type: ignore[arg-type]
+    def holds(self, number: int, text: bytes) -> bool:
+        """Return whether a client message has these bytes in it."""
+        events, place = self.episode.events, self.places[number]
+        if isinstance(events, EventLines):
+            return events.holds(place, text)
+        return text in self.frame(number).raw
 
     def frame(self, number: int) -> Frame:
         """Return a client message."""
-        frame = self.episode.events[self.places[number]].frame
+        frame = frame_at(self.episode.events, self.places[number])
         assert frame is not None
         return frame
 
@@ -225,7 +228,7 @@ class _Reading:
 
     def _look_for_holes(self, first: int) -> None:
         for number in range(first, len(self.places)):
-            frame = self.events[self.places[number]].frame
+            frame = frame_at(self.events, self.places[number])
             if frame is not None and holds_placeholder(frame.raw):
                 self.holes.append(number)
 

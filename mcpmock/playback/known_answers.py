@@ -17,7 +17,7 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import attrs
 
-from mcpmock.cassette.model import Episode
+from mcpmock.cassette.model import Episode, frame_at
 from mcpmock.protocol.correlation import CANCELLED, SUBSCRIPTION_PATH
 from mcpmock.protocol.messages import (
     S2C,
@@ -132,7 +132,7 @@ class EpisodeCursor:
     def _is_spelled_so(self, number: int, message: Request | Notification) -> bool:
         """Return whether it is no other message with the same hash."""
         params = message.params
-        if params is None or params in self.index.raw(number):
+        if params is None or self.index.holds(number, params):
             return True
         recorded = self.index.frame(number).content
         if not isinstance(recorded, (Request, Notification)) or recorded.params is None:
@@ -435,7 +435,7 @@ class KnownAnswers:
         """Return a recorded frame with the live id or token; None for progress that the live client
         did not ask for.
         """
-        frame = self._index.episode.events[place].frame
+        frame = frame_at(self._index.episode.events, place)
         if frame is None:
             return None
         raw, live = frame.raw, self.cursors[0].calls.get(call)
