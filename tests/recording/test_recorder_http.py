@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import attrs
 import pytest
 from msgspec import UNSET
@@ -43,7 +45,7 @@ class Take:
             raise OSError(28, "No space left on device")
         self.lines += lines
 
-    def events(self) -> list[Event]:
+    def events(self) -> Sequence[Event]:
         loaded = read("take", HEADER + b"".join(self.lines))
         assert [] == loaded.damage
         return loaded.takes[0].events

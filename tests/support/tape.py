@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import attrs
 
 from mcpmock.cassette.model import Event
@@ -22,7 +24,7 @@ class Tape:
             raise OSError(28, "No space left on device")
         self.lines += lines
 
-    def events(self) -> list[Event]:
+    def events(self) -> Sequence[Event]:
         loaded = read("tape", HEADER + b"".join(self.lines))
         assert [] == loaded.damage
         return loaded.takes[0].events

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from mcpmock.cassette.model import Event
 from mcpmock.playback.plan.steps import resumed
 from mcpmock.protocol.messages import C2S, Frame
@@ -36,7 +38,7 @@ def lines_of_call() -> list[str]:
     return lines(over_http(in_session(2, *CALL)).takes[0].events)
 
 
-def lines(events: list[Event]) -> list[str]:
+def lines(events: Sequence[Event]) -> list[str]:
     return shown(frame for event in events if (frame := event.frame) is not None)
 
 
