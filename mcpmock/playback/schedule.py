@@ -118,8 +118,10 @@ class Schedule:
     """For each message, how many of its causes have not happened; below 0 once it is released."""
     _due: list[tuple[float, int]] = attrs.field(factory=list)
     """A heap of due times and positions."""
-    _endings: list[tuple[float, int]] = attrs.field(factory=list)
-    """Endings that are due while an earlier message of the same stream is still to be sent."""
+    _endings: dict[int | None, list[tuple[float, int]]] = attrs.field(factory=dict)
+    """Endings that are due while an earlier message of the same stream is still to be sent, by
+    exchange. They are looked at again when something of it is sent or dropped.
+    """
 
     def __attrs_post_init__(self) -> None:
         self._times = _PacedTimes(self.pace)
@@ -181,14 +183,13 @@ class Schedule:
     def drop(self, position: int) -> None:
         """Do not send this message."""
         self.held.drop(position)
+        self._requeue_endings(position)
 
     def take_due(self, now: float) -> list[int]:
         """Return the positions of the due messages, in sending order."""
         if self.held.since:
             self._enqueue(self.held.take_expired(now), now)
         taken: list[int] = []
-        if self._endings:
-            self._requeue_endings()
         if self.pace.timing.kind == "cap":
             self._keep_order(now)
         while self._due and self._due[0][0] <= now:
@@ -196,12 +197,13 @@ class Schedule:
             if position in self.done:
                 continue
             if self._is_early_ending(position):
-                self._endings.append((due, position))
+                exchange = self.plan.messages[position].exchange
+                self._endings.setdefault(exchange, []).append((due, position))
                 continue
-            if self._endings:
-                self._requeue_endings()
             self.done.add(position)
             taken.append(position)
+            if self._endings:
+                self._requeue_endings(position)
         return taken
 
     def put_back(self, positions: Iterable[int], now: float) -> None:
@@ -218,12 +220,11 @@ class Schedule:
             return self._due[0][0] if self._due else deadline
         return min(deadline, self._due[0][0])
 
-    def _requeue_endings(self) -> None:
-        """Look again at endings that came too early: a message was sent or dropped
-        since.
-        """
-        while self._endings:
-            heapq.heappush(self._due, self._endings.pop())
+    def _requeue_endings(self, position: int) -> None:
+        """Look again at endings that came too early for this message, which was sent or dropped."""
+        for exchange in {None, self.plan.messages[position].exchange}:
+            for ending in self._endings.pop(exchange, ()):
+                heapq.heappush(self._due, ending)
 
     def _keep_order(self, now: float) -> None:
         """Make messages that were recorded before a due message due with it: a cap shortens long
