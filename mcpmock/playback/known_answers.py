@@ -113,6 +113,11 @@ class EpisodeCursor:
         recorded, asked = match_subject(self.index.frame(number)), match_subject(live)
         return 0 if recorded is None or asked is None else handshake_distance(recorded, asked)
 
+    def asks_for(self, number: int) -> str | None:
+        """Return the revision that a recorded handshake asks for."""
+        content = self.index.frame(number).content
+        return initialized_version(content.params if isinstance(content, Request) else None)
+
     def _find_in_any_words(self, frame: Frame) -> int | None:
         subject = match_subject(frame)
         assert subject is not None
@@ -299,13 +304,10 @@ class KnownAnswers:
             found.sort(
                 key=lambda one: 1 << 30 if one[1] is None else one[0].distance(one[1], frame)
             )
-        lead, number = found[0]
-        if number is not None:
-            recorded = lead.index.frame(number).content
-            params = recorded.params if isinstance(recorded, Request) else None
-            if initialized_version(params) != initialized_version(request.params):
-                raise _Unknown  # the answer names the revision that the client asks for
-        former = self.cursors[0]
+        asked = initialized_version(request.params)
+        if any(one.asks_for(number) != asked for one, number in found if number is not None):
+            raise _Unknown  # the answer names the revision that the client asks for
+        lead, former = found[0][0], self.cursors[0]
         if lead is not former:
             if former.happened or any(NONE in one.index.waiting for one in (lead, former)):
                 raise _Unknown  # something was released
