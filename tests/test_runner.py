@@ -17,7 +17,8 @@ from mcpmock.channels.channel import MAX_HELD_BYTES, MemoryChannel, memory_pair
 from mcpmock.channels.short_wait import PipeSource
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
-from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
+from mcpmock.playback.player import PlayerOptions, SessionSelection
+from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import C2S, S2C, Direction, Frame, ProcessExit, StreamEnd
 from mcpmock.runner import FLUSH_TIMEOUT_S, LiveSession, run
@@ -370,7 +371,7 @@ async def test_a_deaf_client_delays_the_end_by_the_flush_timeout(
 
 
 def replayed(recorded: Cassette, **playing: object) -> list[Stage]:
-    return [Player(SessionSelection(recorded, PlayerOptions(**playing)))]  # type: ignore[arg-type]
+    return [SessionPlayer(SessionSelection(recorded, PlayerOptions(**playing)))]  # type: ignore[arg-type]
 
 
 async def test_replay_without_a_server(autojump_clock: MockClock) -> None:

@@ -29,13 +29,14 @@ import gc, sys
 from pathlib import Path
 from mcpmock.cassette.file import load
 from mcpmock.cli.run_setup import spare_collections
-from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
+from mcpmock.playback.player import PlayerOptions, SessionSelection
+from mcpmock.playback.session_player import SessionPlayer
 
 gc.disable()
 selection = SessionSelection(load(Path(sys.argv[1])), PlayerOptions())
 spare_collections()
 gc.enable()
-player, now = Player(selection), 0.0
+player, now = SessionPlayer(selection), 0.0
 list(player.begin(now))
 for event in selection.cassette.takes[0].events:
     if event.d == "c2s":

@@ -17,7 +17,7 @@ from typing import Any
 import attrs
 
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.playback.player import Player
+from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, StreamEnd
 from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.sessions.run import Conversation, Setup, compose
@@ -70,7 +70,7 @@ async def open_session(setup: Setup, log: Log) -> AsyncIterator[tuple[Any, Any]]
     # All messages to the client come from a cassette, which is bounded.
     to_client, read = anyio.create_memory_object_stream[Any](math.inf)
     write, from_client = anyio.create_memory_object_stream[Any](math.inf)
-    player = Player(selection, replay.report)
+    player = SessionPlayer(selection, replay.report)
     pipeline = compose(setup, Conversation(number=len(log.players) + 1, player=player))
     pump = _Pump(pipeline, SdkCodec.of_the_installed_sdk(), to_client, from_client)
     async with read, write, to_client, from_client, anyio.create_task_group() as group:

@@ -1,47 +1,31 @@
-"""`Player`: the stage that plays the server of a cassette to one live session.
+"""`Player`: the stage that plays the server of a cassette. What is here holds for one live session
+(`session_player`) and for exchanges that belong to none (`stateless_player`).
 
 It is the last stage of a pipeline and sends only towards the client: exchange for exchange where
-the live frames carry exchanges, else bare messages. Its states:
+the live frames carry exchanges, else bare messages. A request that no candidate knows is, in this
+order: taken for one of the other era, repeated, equal under a rule of the user, answered in
+mcpmock's own name, passed to a real server, answered as the nearest, or a miss.
 
-    known answers --(something is not spelled as recorded)--> candidates --> closing
-          |                                                        ^
-          +--(no table for it: HTTP, pauses, rules, strict)--------+
-
-* Known answers need no plan (`known_answers`). When the candidates take over, they continue from
-  what has happened.
-* Which recorded session a live one is, stays open as long as possible: it begins with all that
-  could be meant as candidates, and each request keeps those that know it (`candidates`). The
-  selection is told first which one leads (`lead`), then that it is this one alone (`episode`), so
-  that other sessions take others first.
-* Exchanges that belong to no session (`stateless`) have one candidate, made of all of that kind.
-* A request that no candidate knows is, in this order: taken for one of the other era, repeated,
-  equal under a rule of the user, answered in mcpmock's own name, passed to a real server, answered
-  as the nearest, or a miss.
-
-`session_selection` deals the candidates, `matcher` finds, `fallback` has mcpmock's own answers,
-`sessions` reports.
+`matcher` finds, `fallback` has mcpmock's own answers, `sessions` reports.
 """
 
 from __future__ import annotations
 
-import math
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from http import HTTPStatus
-from typing import Literal
+from typing import ClassVar, Literal
 
 import attrs
 
-from mcpmock.cassette.model import Episode
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
 from mcpmock.protocol import edit
-from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.messages import (
     S2C,
     Batch,
     ExchangeEnd,
     Frame,
     HttpRequest,
-    HttpResponse,
     Notification,
     Opaque,
     ProcessExit,
@@ -53,10 +37,9 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.revisions import initialized_version, is_modern, version_of
 
-from .candidates import Accept, Candidate, Candidates, Loosely
+from .candidates import Candidate, Candidates, Loosely
 from .fallback import (
     MAX_BATCH_MESSAGES,
-    PROBE,
     Fallback,
     answer_large_batch,
     answer_lost,
@@ -66,7 +49,6 @@ from .fallback import (
     exchange,
     method_not_found,
 )
-from .header_verdicts import MIN_ERROR_STATUS
 from .known_answers import KnownAnswers
 from .matcher import Matcher, MatchResult
 from .miss import Miss, NearMiss, ProposedRule, first_near, hide_secrets, miss_error, unread_message
@@ -74,7 +56,6 @@ from .repeats import Repeats
 from .request_assembly import ClientMessage, RequestAssembly
 from .request_key import MATCH_LEVELS, MatchSubject, named
 from .session_selection import PlayerOptions, SessionSelection
-from .unused import leftovers
 from .variables import Bindings, Mismatch
 
 __all__ = ["Player", "PlayerNote", "PlayerOptions", "Report", "SessionSelection"]
@@ -118,21 +99,23 @@ class InexactAnswer(PlayerNote):
         return f"{self.method} {self.name}".rstrip() + f": {self.text}"
 
 
-_CLIENT_CLOSED = "the client closed"
+CLIENT_CLOSED = "the client closed"
 Report = Callable[[Miss | PlayerNote], None]
 
 
 @attrs.define
 class Player(Stage):
-    """Plays the server to one live session, or (`stateless`) to all exchanges that belong to none.
+    """What both players do: it takes apart what the client says, gives what nothing recorded
+    answers, and sends what is due.
 
     `mint` makes ids for live sessions, never the same twice; `fallback` is asked for what nothing
     recorded answers.
     """
 
+    in_session: ClassVar[bool]
+    """Whether there is a session to which everything belongs."""
     selection: SessionSelection
     report: Report = lambda _what: None
-    stateless: bool = attrs.field(default=False, kw_only=True)
     mint: Callable[[], str] = attrs.field(default=lambda: "mcpmock-session", kw_only=True)
     fallback: Fallback = attrs.field(factory=Fallback, kw_only=True)
     missed: int = 0
@@ -140,7 +123,6 @@ class Player(Stage):
     """What is left to a real server instead of being a miss: `passthrough` takes it away."""
     backed: bool = False
     """That server is running: it answers what mcpmock would answer in its own name."""
-    _session: str | None = None
     _candidates: Candidates = attrs.field(factory=Candidates)
     _repeats: Repeats = attrs.field(init=False)
     _assembly: RequestAssembly = attrs.field(factory=RequestAssembly)
@@ -148,17 +130,6 @@ class Player(Stage):
     """Answers in mcpmock's own name that go out with what is due next."""
     _translated_to: str | None = None
     """The revision of the client, where the recording has only the other era."""
-    _began: float = 0.0
-    _streams: dict[int | None, ClientMessage] = attrs.field(factory=dict)
-    """The requests without a message, by exchange, that came before any that was answered."""
-    _known: KnownAnswers | None = None
-    """It answers, and nothing else here has begun."""
-    _reported: Literal["nothing", "lead", "episode"] = "nothing"
-    """What the selection knows of this session: nothing; the episode that gave the first answer; or
-    that it is one episode and no other.
-    """
-    _over: bool = False
-    """The client ended the session."""
     _wake_at: float | None = None
     _closing: str | None = None
     _said: set[tuple[str, str]] = attrs.field(factory=set)
@@ -167,27 +138,7 @@ class Player(Stage):
     def __attrs_post_init__(self) -> None:
         self._repeats = Repeats(self.selection, self._session_id)
 
-    def begin(self, now: float) -> Iterable[Action]:
-        self._began = now
-        if self.stateless:
-            merged = self.selection.stateless(self._session_id)
-            merged.speak()
-            self._candidates.all = [merged]
-            return ()  # no client is connected yet
-        self._known = self.selection.known_answers(now)
-        if self._known is None:
-            self._candidates.all = self.selection.candidates(self._session_id)
-            if not self._stubs:
-                self._candidates.begin(now)
-        return self._send_due(now)
-
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
-        if self._known is not None:
-            seen = self._known.take(seen, now)
-            self._note_known(self._known)
-            if not seen:
-                return self._send_due(now)
-            self._take_over(now)
         self._candidates.note_activity(now)
         for frame in seen:
             live = self._assembly.add(frame)
@@ -198,28 +149,9 @@ class Player(Stage):
     def wake(self, now: float) -> Iterable[Action]:
         return self._send_due(now)
 
-    def _take_over(self, now: float) -> None:
-        """Continue for the known answers."""
-        known, self._known = self._known, None
-        assert known is not None
-        self._candidates.all = self.selection.resumed(known, self._session_id, now)
-        self._wake_at = None
-
-    def _note_known(self, known: KnownAnswers) -> None:
-        """Note what the known answers found out about this session."""
-        alone = len(known.cursors) == 1
-        if known.asked:
-            self._note_selected(known.episode, alone=alone)
-        if known.ended:
-            if known.answered:
-                self._note_selected(known.episode, alone=True)
-            self._closing = self._closing or _CLIENT_CLOSED
-
     @property
     def leading(self) -> Candidate | None:
         """The candidate that speaks."""
-        if self._known is not None:
-            self._take_over(math.inf)  # the session is over
         return self._candidates.lead
 
     @property
@@ -233,6 +165,8 @@ class Player(Stage):
         """Return what the recording still had when all was over, in words; empty if it was used
         up.
         """
+        from .unused import leftovers  # nothing is sent any more
+
         return [] if self.leading is None else leftovers(self.leading)
 
     @property
@@ -244,11 +178,46 @@ class Player(Stage):
     def _strict(self) -> bool:
         return self.selection.options.order == "strict"
 
+    # What the two players do each in its way.
+
+    @abstractmethod
+    def begin(self, now: float) -> Iterable[Action]: ...
+
+    @abstractmethod
     def _session_id(self) -> str:
-        """Return the id of the live session. Exchanges that belong to none get a new one each."""
-        if self._session is None or self.stateless:
-            self._session = self.mint()
-        return self._session
+        """Return the id of the live session."""
+
+    @abstractmethod
+    def _answer_recorded(self, live: ClientMessage, now: float) -> bool:
+        """Answer a message that wants an answer, as the recorded one that it stands for."""
+
+    @abstractmethod
+    def _answer_otherwise(self, live: ClientMessage, now: float) -> bool:
+        """Answer a request that stands for no recorded one by what the options allow."""
+
+    @abstractmethod
+    def _take_other(self, live: ClientMessage, now: float) -> None:
+        """Take a message that wants no JSON-RPC answer."""
+
+    @abstractmethod
+    def _accept_found(
+        self, found: list[Loosely], live: ClientMessage, now: float, *, keep: bool
+    ) -> None:
+        """Answer as the first of these, which is near; others stay candidates only if `keep`."""
+
+    @abstractmethod
+    def _translations(self, live: ClientMessage) -> list[Candidate] | None:
+        """Return the recorded sessions in the words of the client, which from now on are
+        candidates; None if it speaks those of the recording.
+        """
+
+    @abstractmethod
+    def _is_lost(self, live: ClientMessage) -> bool:
+        """Return whether it belongs to a session that is over, or that never was."""
+
+    @property
+    @abstractmethod
+    def _speakers(self) -> list[Candidate]: ...
 
     # What the client sends.
 
@@ -265,8 +234,7 @@ class Player(Stage):
             case StreamEnd():
                 self._receive_end(live, now)
             case ExchangeEnd() if live.exchange is not None:
-                self._repeats.drop_exchange(live.exchange)
-                self._streams.pop(live.exchange, None)
+                self._drop_exchange(live.exchange)
             case Request() | Notification() | Response() | Opaque() | Batch() | HttpRequest():
                 self._receive_other(live, now)
             case _:
@@ -274,57 +242,50 @@ class Player(Stage):
 
     def _receive_request(self, live: ClientMessage, now: float) -> None:
         """Take a message that wants a JSON-RPC answer."""
-        if self.stateless:
-            answered = self._answer_stateless(live, now)
-            answered = answered or (self._translate(live) and self._answer_stateless(live, now))
-            if not (answered or self._answer_loosened(live, now)):
-                self._answer_unknown(live, now)
-            return
-        level = None if self._stubs else self._accept_request(live, now)
-        if level is None and self._translate(live) and not self._stubs:
-            level = self._accept_request(live, now)
-        if level is not None:
-            self._report_level(live, level)
-            self._note_lead()
-        elif not self._over and self._repeat(live, now):
-            if not self._stubs:
-                self.report(PlayerNote(live.name, "asked again; a recorded answer is repeated"))
-        elif self._over or not self._answer_loosened(live, now):
+        answered = self._answer_recorded(live, now)
+        answered = answered or (self._translate(live) and self._answer_recorded(live, now))
+        if not (answered or self._answer_otherwise(live, now)):
             self._answer_unknown(live, now)
 
-    def _accept_request(self, live: ClientMessage, now: float) -> int | None:
-        is_probe = live.is_handshake and live.name == PROBE
-        return self._candidates.accept_request(live, now, keep=is_probe)
+    def _receive_end(self, live: ClientMessage, now: float) -> None:
+        """Note that the client will send nothing more."""
+        self._follow(live, now)
+        for candidate in self._speakers:
+            candidate.stop_waiting(now)
+        self._closing = self._closing or CLIENT_CLOSED
+
+    def _receive_other(self, live: ClientMessage, now: float) -> None:
+        """Take a message that wants no JSON-RPC answer. Over HTTP it gets a response all the
+        same.
+        """
+        self._take_other(live, now)
+        if live.exchange is not None and not self._answers_on(live.exchange):
+            self._own_answers += self._without_result(live)
+
+    def _drop_exchange(self, exchange: int) -> None:
+        """Send nothing more on an exchange that its client left."""
+        self._repeats.drop_exchange(exchange)
 
     def _translate(self, live: ClientMessage) -> bool:
         """Return whether there are candidates for the first time, since the client speaks a
         revision of the era that was not recorded.
         """
-        if self._translated_to is not None:
-            return False
-
-        from .translation import revision_asked  # most replays need it not
-
-        revision = revision_asked(live.content, alone=self.stateless and not live.names_session)
-        if revision is None or not self.selection.lacks(revision):
-            return False
-        self._translated_to = revision
-        added = self.selection.translations(revision, self._session_id, stateless=self.stateless)
-        for candidate in added:
-            if self.stateless:
-                candidate.speak()
-                continue
-            candidate.begin(self._began, speaks=False)
-            for opened in self._streams.values():
-                match = candidate.matcher.find(opened)
-                if match is not None:
-                    candidate.accept(match, opened, self._began)
-        # The lead is what is judged at the end; in a session it becomes one that knows the request.
-        known = self._candidates.all
-        self._candidates.all = [*added, *known] if self.stateless else [*known, *added]
+        added = None if self._translated_to is not None else self._translations(live)
         if added:
             self.report(PlayerNote(live.name, f"translated: {self._revisions}"))
         return bool(added)
+
+    def _revision_lacked(self, live: ClientMessage, *, alone: bool) -> str | None:
+        """Return the revision that the client speaks, if nothing was recorded in its era. `alone`:
+        the message belongs to no session.
+        """
+        from .translation import revision_asked  # most replays need it not
+
+        revision = revision_asked(live.content, alone=alone)
+        if revision is None or not self.selection.lacks(revision):
+            return None
+        self._translated_to = revision
+        return revision
 
     @property
     def _revisions(self) -> str | None:
@@ -334,73 +295,9 @@ class Player(Stage):
         recorded = ", ".join(sorted(self.selection.revisions))
         return f"recorded with revision {recorded}, asked with {self._translated_to}"
 
-    def _note_lead(self) -> None:
-        lead = self._candidates.lead
-        assert lead is not None
-        self._note_selected(lead.plan.episode, alone=len(self._candidates.all) == 1)
-
-    def _note_selected(self, episode: Episode, *, alone: bool) -> None:
-        """Let the selection know what this session is: others take other episodes first."""
-        if alone and self._reported != "episode":
-            self.selection.mark_played(episode)
-            self._reported = "episode"
-        elif self._reported == "nothing":
-            self.selection.mark_led(episode)
-            self._reported = "lead"
-
-    def _receive_end(self, live: ClientMessage, now: float) -> None:
-        """Note that the client will send nothing more."""
-        self._follow(live, now)
-        for candidate in self._speakers:
-            candidate.stop_waiting(now)
-        lead = self._candidates.lead
-        if lead is not None and lead.answered:
-            self._note_selected(lead.plan.episode, alone=True)
-        self._closing = self._closing or _CLIENT_CLOSED
-
-    def _receive_other(self, live: ClientMessage, now: float) -> None:
-        """Take a message that wants no JSON-RPC answer. Over HTTP it gets a response all the
-        same.
-        """
-        content = live.content
-        if self.stateless:
-            if not self._answer_stateless(live, now):
-                self._follow(live, now)
-        elif live.exchange is not None and self._stubs and self._repeat(live, now):
-            pass
-        elif isinstance(content, Response):
-            self._follow_id(Candidate.accept_reply, live, now)
-        elif isinstance(content, Notification) and content.method == CANCELLED:
-            self._follow_id(Candidate.accept_cancel, live, now)
-        else:
-            self._follow(live, now)
-        if live.exchange is not None and not self._answers_on(live.exchange):
-            self._own_answers += self._without_result(live)
-        if live.ends_session and not self.stateless:
-            self._end_session(live.exchange, now)
-
-    def _follow_id(
-        self,
-        accept: Accept,
-        live: ClientMessage,
-        now: float,
-    ) -> None:
-        """Follow a cancel or an answer: it belongs to a request by its id. One that belongs to no
-        request is as good as noise.
-        """
-        lead = self._candidates.lead
-        expected = lead.matcher.next_in_order() if lead and self._strict else None
-        accepted = self._candidates.accept_by_id(accept, live, now)
-        if not any([accepted, *(accept(one, live, now) for one in self._repeats.playing)]):
-            self._follow(live, now)
-        elif lead is not None and expected is not None and expected not in lead.matcher.happened:
-            self._miss(live, MatchSubject(live.name, None))
-
     def _follow(self, live: ClientMessage, now: float) -> None:
         """Take a message that only lets happen what waited for it."""
         alone = isinstance(live.frame.fact, HttpRequest)
-        if alone and not self.stateless and self._reported == "nothing":
-            self._streams[live.exchange] = live
         known = self._candidates.accept_any(live, now)
         if isinstance(live.content, Opaque) and live.is_posted and live.frame.raw.strip():
             if not (known or self.backed or (self._stubs and self._is_recorded(live))):
@@ -415,27 +312,9 @@ class Player(Stage):
         else:
             self.report(PlayerNote(live.name, "not in the recording; nothing waited for it"))
 
-    # Exchanges that belong to no session, and repeated answers.
-
-    def _answer_stateless(self, live: ClientMessage, now: float) -> bool:
-        """Answer without a session: such exchanges are dealt in recorded order, and of equal ones
-        the last is repeated. A handshake is repeated before another client's handshake is taken for
-        it.
-        """
-        for candidate in self._candidates.all:
-            for level in candidate.matcher.levels_for(live):
-                match = None if self._stubs else candidate.matcher.find(live, level)
-                if match is not None and not self._repeats_nearer(candidate, live, match):
-                    candidate.accept(match, live, now)
-                elif self._strict or not self._repeats.add(candidate, live, level, now):
-                    continue
-                self._report_level(live, level)
-                return True
-        return False
-
     def _repeat(self, live: ClientMessage, now: float) -> bool:
         """Answer once more with an answer that was given before, where the options say so."""
-        if not self._stubs and not self._may_repeat(live):
+        if not self._may_repeat(live):
             return False
         candidates = self._candidates.all
         if live.subject is not None and live.subject.handshake is not None:
@@ -445,18 +324,11 @@ class Player(Stage):
     def _may_repeat(self, live: ClientMessage) -> bool:
         """Return whether the options let a request be answered more often than it was recorded."""
         repeats = self.selection.options.repeats
-        if repeats != "auto":
-            return repeats != "error"
+        if self._stubs or repeats != "auto":
+            return self._stubs or repeats != "error"
         if self._strict or self.selection.options.on_miss == "live":
             return False  # a real server knows better
         return all(map(self.selection.may_be_asked_again, live.requests))
-
-    def _repeats_nearer(
-        self, candidate: Candidate, live: ClientMessage, match: MatchResult
-    ) -> bool:
-        if self._strict or not match.handshake_distance:
-            return False
-        return self._handshake_distance(candidate, live, match.level) < match.handshake_distance
 
     def _handshake_distance(
         self, candidate: Candidate, live: ClientMessage, level: int | None = None
@@ -471,10 +343,8 @@ class Player(Stage):
         """Answer as the nearest recorded request that is equal under the rules."""
         if not self.selection.options.rules:
             return False
-        found = None
-        if not self._stubs:
-            found = self._accept_loosely(self._candidates.find_loosened(live), live, now)
-        if found is None and (self._stubs or self._may_repeat(live)):
+        found = self._accept_loosely(self._candidates.find_loosened, live, now)
+        if found is None and self._may_repeat(live):
             found = self._repeat_nearest(
                 live, now, lambda matcher: matcher.find_loosened(live, used=True)
             )
@@ -485,16 +355,17 @@ class Player(Stage):
         return True
 
     def _accept_loosely(
-        self, found: list[Loosely], live: ClientMessage, now: float, *, keep: bool = False
+        self,
+        find: Callable[[ClientMessage], list[Loosely]],
+        live: ClientMessage,
+        now: float,
+        *,
+        keep: bool = False,
     ) -> Loosely | None:
-        if not found:
-            return None
-        if self.stateless:
-            found[0].candidate.accept(found[0].match, live, now)
-        else:
-            self._candidates.accept_loosely(found, live, now, keep=keep)
-            self._note_lead()
-        return found[0]
+        found = [] if self._stubs else find(live)
+        if found:
+            self._accept_found(found, live, now, keep=keep)
+        return found[0] if found else None
 
     def _repeat_nearest(
         self,
@@ -521,10 +392,7 @@ class Player(Stage):
     def _answer_nearest(self, live: ClientMessage, now: float) -> bool:
         """Answer as the nearest request of the same tool, prompt or resource, and say so."""
         subject = live.subject
-        found = None
-        if not self._stubs:
-            nearest = self._candidates.find_nearest(live)
-            found = self._accept_loosely(nearest, live, now, keep=True)
+        found = self._accept_loosely(self._candidates.find_nearest, live, now, keep=True)
         if found is None and not self._strict:
             found = self._repeat_nearest(live, now, lambda matcher: matcher.nearest(live))
         if found is None or subject is None:
@@ -644,7 +512,7 @@ class Player(Stage):
     def _miss(self, live: ClientMessage, subject: MatchSubject) -> Miss:
         self.missed += 1
         candidates = self._candidates.all
-        may_repeat = self._stubs or self._may_repeat(live)
+        may_repeat = self._may_repeat(live)
         near = [
             near
             for candidate in candidates
@@ -680,60 +548,36 @@ class Player(Stage):
             return answer_lost(live)
         paths = self.selection.paths | self._assembly.paths
         is_path = live.head is not None and live.head.path in paths
-        return answer_without_result(live, is_path=is_path, in_session=not self.stateless)
+        return answer_without_result(live, is_path=is_path, in_session=self.in_session)
 
     def _is_recorded(self, live: ClientMessage) -> bool:
         """Return whether any candidate has an equal message, used or not."""
         return any(candidate.matcher.repeats(live) for candidate in self._candidates.all)
 
-    def _is_lost(self, live: ClientMessage) -> bool:
-        """Return whether it belongs to a session that is over, or that never was."""
-        return self._over or (self.stateless and live.names_session)
-
-    def _end_session(self, live: int | None, now: float) -> None:
-        """End the session, as the client does on this exchange, unless the recorded server
-        refused.
-        """
-        if live is not None and not self._refuses(live):
-            self._over = True
-            for candidate in self._candidates.all:
-                candidate.end_session(live, now)
-
     def _answers_on(self, live: int) -> bool:
         return any(candidate.answers_on(live) for candidate in self._speakers)
-
-    def _refuses(self, live: int) -> bool:
-        statuses = [candidate.status_on(live) for candidate in self._speakers]
-        heads = (frame for frame in self._own_answers if frame.exchange == live)
-        statuses += [frame.fact.status for frame in heads if isinstance(frame.fact, HttpResponse)]
-        return any(status is not None and status >= MIN_ERROR_STATUS for status in statuses)
 
     # What goes out.
 
     @property
-    def _speakers(self) -> list[Candidate]:
-        if self.stateless:
-            return [*self._candidates.all, *self._repeats.playing]
-        lead = self._candidates.lead
-        return self._repeats.playing if lead is None else [lead, *self._repeats.playing]
+    def _senders(self) -> Sequence[Candidate | KnownAnswers]:
+        """What has something to send: the speakers, or what answers before there are any."""
+        return self._speakers
 
     def _send_due(self, now: float) -> Iterable[Action]:
         """Send what is due and says when to come again."""
         frames: list[Frame] = []
-        speakers: Sequence[Candidate | KnownAnswers]
-        speakers = self._speakers if self._known is None else [self._known]
-        for one in speakers:
+        for one in self._senders:
             frames += one.send_due(now)
         if self._repeats.playing:
             self._repeats.drop_finished()
-            speakers = self._speakers
         frames += self._own_answers  # behind what answers earlier requests of the same read
         self._own_answers = []
         if self.selection.options.mute:
             frames = [frame for frame in frames if not isinstance(frame.fact, Stderr)]
         actions: list[Action] = [Send(self._assembly.sendable(frames))]
         due = None
-        for one in speakers:  # a loop, not `min`: this runs for every read
+        for one in self._senders:  # a loop, not `min`: this runs for every read
             at = one.next_due
             if at is not None and (due is None or at < due):
                 due = at

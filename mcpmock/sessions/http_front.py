@@ -28,8 +28,9 @@ from mcpmock.errors import McpMockError
 from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.miss import Miss
 from mcpmock.playback.plan.steps import bare
-from mcpmock.playback.player import Player
+from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.session_selection import SessionSelection
+from mcpmock.playback.stateless_player import StatelessPlayer
 from mcpmock.protocol.transport_facts import NO_SESSION, HttpRequest, plain_path
 from mcpmock.redaction.placeholders import holds_placeholder, pattern_of
 from mcpmock.runner import LiveSession
@@ -323,7 +324,8 @@ class _Serving:
         translation = self.translation(stateless=stateless)
         replay, player = run.setup.replay, None
         if replay is not None and self.selection is not None:
-            player = Player(self.selection, replay.report, stateless=stateless, mint=mint)
+            kind = StatelessPlayer if stateless else SessionPlayer
+            player = kind(self.selection, replay.report, mint=mint)
         return Conversation(
             number=next(run.numbers) if self.bare_recording else client.conversation,
             transport=self.recorded_transport,

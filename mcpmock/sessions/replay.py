@@ -11,6 +11,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.fallback import Fallback
 from mcpmock.playback.player import Player, PlayerOptions, Report
+from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.session_selection import SessionSelection
 
 if TYPE_CHECKING:
@@ -35,9 +36,9 @@ class Replay:
         """
         return SessionSelection(bare_messages(self.cassette), self.options)
 
-    def bare_player(self) -> Player:
+    def bare_player(self) -> SessionPlayer:
         """Return a player for one session of bare messages."""
-        return Player(self.bare_selection, self.report)
+        return SessionPlayer(self.bare_selection, self.report)
 
     def stages(self, player: Player) -> list[Stage]:
         """Return the end of a pipeline without a server. A stub stands directly in front of the

@@ -15,7 +15,8 @@ from mcpmock.convert.foreign import read_foreign
 from mcpmock.convert.foreign_import import ForeignImport, imported
 from mcpmock.errors import CassetteError, Level
 from mcpmock.playback.plan.builder import build_plan
-from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
+from mcpmock.playback.player import PlayerOptions, SessionSelection
+from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.view.timeline import timeline
 from tests.support import Script, call, request, response
 from tests.support.foreign import DATA, NPM, REAL, lines, rec, snoop
@@ -65,7 +66,7 @@ def test_real_recordings_replay(name: str) -> None:
     cassette = loaded((DATA / name).read_bytes())
     opening = [e.payload or b"" for e in cassette.takes[0].events[:3] if e.d == "c2s"]
     counting = request(7, "tools/call", {"name": "countdown", "arguments": {"start": 2}}, token="q")
-    script = Script([Player(SessionSelection(cassette, PlayerOptions()))])
+    script = Script([SessionPlayer(SessionSelection(cassette, PlayerOptions()))])
     out = [json.loads(one) for raw in (*opening, counting) for one in script.heard(raw)]
 
     assert ["progress", "message", "progress", "message"] == [

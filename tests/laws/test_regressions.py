@@ -10,7 +10,8 @@ from mcpmock.cassette.file import open_take, rewrite
 from mcpmock.cassette.model import Header
 from mcpmock.errors import CassetteError
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
+from mcpmock.playback.player import PlayerOptions, SessionSelection
+from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.protocol.messages import Frame
 from mcpmock.redaction.redactor import Redactor
 from tests.support import (
@@ -29,7 +30,7 @@ from tests.support import (
 
 def heard(*events: Line, live: list[tuple[float, list[Frame]]], **how: str) -> list[bytes]:
     """What a live client hears that says these things at these times."""
-    pipeline = Pipeline([Player(SessionSelection(cassette(*events), PlayerOptions(**how)))])  # type: ignore[arg-type]
+    pipeline = Pipeline([SessionPlayer(SessionSelection(cassette(*events), PlayerOptions(**how)))])  # type: ignore[arg-type]
     batches = pipeline.begin(0.0)
     for now, frames in live:
         while pipeline.next_due is not None and pipeline.next_due <= now:

@@ -19,7 +19,9 @@ from mcpmock.options.replay import Order
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.plan.steps import bare
-from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
+from mcpmock.playback.player import PlayerOptions, SessionSelection
+from mcpmock.playback.session_player import SessionPlayer
+from mcpmock.playback.stateless_player import StatelessPlayer
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.playback.translation import revisions_spoken, translate
 from mcpmock.protocol.messages import (
@@ -84,7 +86,9 @@ def record_replay_of(
     if recorded is not None:
         take = msgspec.structs.replace(recorded.take, events=recorded.events)
     cassette = Cassette(name="one", takes=[take])
-    player = Player(SessionSelection(cassette, playing), stateless=stateless, mint=lambda: LIVE)
+    player = (StatelessPlayer if stateless else SessionPlayer)(
+        SessionSelection(cassette, playing), mint=lambda: LIVE
+    )
     pipeline = Pipeline([Recorder(Ledger(lines.extend, None)), *between, player])
     now = 0.0
     came = _to_client(pipeline.begin(now))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.playback.miss import Miss
-from mcpmock.playback.player import Player, PlayerNote, PlayerOptions, SessionSelection
+from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
+from mcpmock.playback.stateless_player import StatelessPlayer
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.revisions import agreed_version
 from tests.support import (
@@ -144,7 +145,7 @@ def test_clients_without_a_session_agree_each_for_itself() -> None:
 
     recorded = over_http(in_session(1, post(1, asks(NEW)), answers(1, tells(NEW))))
     options = PlayerOptions(pace=Pace(Timing.parse("recorded")))
-    played = Script([Player(SessionSelection(recorded, options), tell, stateless=True)])
+    played = Script([StatelessPlayer(SessionSelection(recorded, options), tell)])
     for x, version in enumerate((OLD, NEW, OLDER), 5):
         played.hears(0, post(x, asks(version)))
     answered = [line for line in played.later(5) if "result" in line]

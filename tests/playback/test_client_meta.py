@@ -11,7 +11,8 @@ import pytest
 from mcpmock.cassette.model import Cassette
 from mcpmock.matching.match_rule import TOOL_ALONE, MatchRules
 from mcpmock.playback.miss import Miss
-from mcpmock.playback.player import Player, PlayerNote, PlayerOptions, SessionSelection
+from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
+from mcpmock.playback.session_player import SessionPlayer
 from tests.support import (
     Line,
     answers,
@@ -52,7 +53,7 @@ class Client:
     def __init__(self, cassette: Cassette, *rules: str, **options: Any) -> None:
         self.told: list[Miss | PlayerNote] = []
         given = PlayerOptions(rules=MatchRules.parse(rules) if rules else None, **options)
-        self.player = Player(SessionSelection(cassette, given), self.told.append)
+        self.player = SessionPlayer(SessionSelection(cassette, given), self.told.append)
         self.script = script(self.player)
 
     def ask(self, raw: bytes) -> Any:

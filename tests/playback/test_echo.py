@@ -9,7 +9,8 @@ import pytest
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.matching.match_rule import MatchRules
-from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
+from mcpmock.playback.player import PlayerOptions, SessionSelection
+from mcpmock.playback.session_player import SessionPlayer
 from tests.support import (
     Script,
     answers,
@@ -29,7 +30,7 @@ from tests.support import (
 
 def echoing(recorded: Cassette, *rules: str, **playing: Any) -> Script:
     options = PlayerOptions(rules=MatchRules.parse(echo=rules), **playing)
-    return script(Player(SessionSelection(recorded, options)))
+    return script(SessionPlayer(SessionSelection(recorded, options)))
 
 
 def asked(played: Script, raw: bytes) -> Any:
@@ -91,7 +92,7 @@ def test_without_the_option_no_byte_changes() -> None:
     first._out.clear()
     assert said("Rome") == asked(first, call(1, "f", city="Rome"))["result"]
     ignoring = PlayerOptions(rules=MatchRules.parse(ignore=["$.arguments.city"]))
-    played = script(Player(SessionSelection(cassette(*events[1:]), ignoring)))
+    played = script(SessionPlayer(SessionSelection(cassette(*events[1:]), ignoring)))
     assert [response(1, said("Oslo"))] == played.heard(call(1, "f", city="Rome"))
 
 

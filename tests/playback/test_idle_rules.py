@@ -6,7 +6,8 @@ import pytest
 
 from mcpmock.matching.match_rule import TOOL_ALONE, MatchRules
 from mcpmock.playback.idle_rules import idle_rules
-from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
+from mcpmock.playback.player import PlayerOptions, SessionSelection
+from mcpmock.playback.session_player import SessionPlayer
 from tests.support import c, call, cassette, notification, request, response, s, script
 
 RECORDED = cassette(
@@ -69,6 +70,6 @@ def test_a_place_that_only_the_live_request_has() -> None:
     """Its rule applied, also where the request is a miss all the same."""
     for new in (1, 2):
         rules = MatchRules.parse(["$.arguments.new", "$.arguments.nwe"])
-        player = Player(SessionSelection(RECORDED, PlayerOptions(rules=rules)))
+        player = SessionPlayer(SessionSelection(RECORDED, PlayerOptions(rules=rules)))
         script(player).heard(call(1, "find", requestId=new, deep={"when": 1}, new=1))
         assert ["'$.arguments.nwe'"] == [line.split()[2] for line in idle_rules(rules, RECORDED)]

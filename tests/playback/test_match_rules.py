@@ -14,11 +14,11 @@ from mcpmock.matching.match_rule import MatchRules
 from mcpmock.playback.miss import Miss
 from mcpmock.playback.player import (
     InexactAnswer,
-    Player,
     PlayerNote,
     PlayerOptions,
     SessionSelection,
 )
+from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.printable import shell_command
 from tests.support import (
     Line,
@@ -56,7 +56,7 @@ class Asked:
     def __init__(self, recorded: Cassette, rules: Mapping[Any, list[str]], **playing: Any) -> None:
         self.told: list[Any] = []
         options = PlayerOptions(rules=MatchRules.parse(**rules), **playing)
-        self.player = Player(SessionSelection(recorded, options), self.told.append)
+        self.player = SessionPlayer(SessionSelection(recorded, options), self.told.append)
         self.script: Script = script(self.player)
 
     def raw(self, raw: bytes) -> Any:

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from mcpmock.playback.miss import STUBBED, Miss, NearMiss, miss_error
-from mcpmock.playback.player import Player, PlayerNote, PlayerOptions, SessionSelection
+from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
+from mcpmock.playback.session_player import SessionPlayer
+from mcpmock.playback.stateless_player import StatelessPlayer
 from mcpmock.playback.variables import Mismatch
 from tests.support import answers, in_session, over_http, post, script
 
@@ -87,7 +89,9 @@ def test_a_posted_body_that_is_no_message(stateless: bool) -> None:
     steps = [post(1, b"odd", session=session), answers(1, b"{}", 400)]
     told: list[Miss | PlayerNote] = []
     recorded = over_http(in_session(1, *steps))
-    player = Player(SessionSelection(recorded, PlayerOptions()), told.append, stateless=stateless)
+    player = (StatelessPlayer if stateless else SessionPlayer)(
+        SessionSelection(recorded, PlayerOptions()), told.append
+    )
     played = script(player).abandon()
 
     assert "5 400 application/json" in played.hears(0.0, post(5, b"odd", session=session))

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from mcpmock.playback.passthrough import Live
-from mcpmock.playback.player import Player, PlayerNote
+from mcpmock.playback.player import PlayerNote
+from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.session_selection import PlayerOptions, SessionSelection
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
 from tests.support import (
@@ -37,7 +38,7 @@ CHANGED = notification("notifications/roots/list_changed")
 def live(*events: Line, told: list[object] | None = None) -> Script:
     """A recorded session with a handshake, and a real server behind it."""
     selection = SessionSelection(cassette(*OPENING, *events), PlayerOptions(on_miss="live"))
-    player = Player(selection, (told if told is not None else []).append)
+    player = SessionPlayer(selection, (told if told is not None else []).append)
     return Script([Live(player)])
 
 
@@ -94,7 +95,7 @@ def test_without_a_handshake() -> None:
         cassette(c(call(1, "a")), s(response(1))), PlayerOptions(on_miss="live")
     )
 
-    Script([Live(Player(selection))]).at(0, client=call(1, "b"), to_server=call(1, "b"))
+    Script([Live(SessionPlayer(selection))]).at(0, client=call(1, "b"), to_server=call(1, "b"))
 
 
 def test_the_handshake_itself_is_not_recorded() -> None:
@@ -102,7 +103,7 @@ def test_the_handshake_itself_is_not_recorded() -> None:
     selection = SessionSelection(
         cassette(c(call(1, "a")), s(response(1))), PlayerOptions(on_miss="live")
     )
-    played = Script([Live(Player(selection))])
+    played = Script([Live(SessionPlayer(selection))])
 
     played.at(0, client=INITIALIZE, to_server=INITIALIZE).at(1, server=WELCOME, to_client=WELCOME)
     played.at(2, client=INITIALIZED, to_server=INITIALIZED)

@@ -7,7 +7,7 @@ from base64 import b64decode
 
 import pytest
 
-from mcpmock.playback.player import Player
+from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.session_selection import PlayerOptions, SessionSelection
 from mcpmock.protocol.messages import C2S, S2C, Frame
 from mcpmock.redaction.placeholders import fill
@@ -32,7 +32,7 @@ def test_the_live_value_takes_the_place_of_the_recorded_one(spelling: str) -> No
         for way, raw in ((C2S, first), (C2S, asked), (S2C, told))
     ]
     played = script(
-        Player(
+        SessionPlayer(
             SessionSelection(
                 cassette(c(recorded[0]), s(response(1)), c(recorded[1]), s(recorded[2])),
                 PlayerOptions(),

@@ -10,7 +10,8 @@ from random import Random
 
 import attrs
 
-from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
+from mcpmock.playback.player import PlayerOptions, SessionSelection
+from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import C2S, ExchangeEnd, Frame, HttpResponse, SseMeta
 from mcpmock.transports.streamable_http.resumption import Resumption
@@ -127,7 +128,7 @@ def lost_events(seed: int) -> list[str]:
         steps.append(random.choice(threads).pop(0))
     timing = Timing.parse(random.choice(["none", "recorded", "cap:10"]))
     options = PlayerOptions(pace=Pace(timing))
-    player = Player(
+    player = SessionPlayer(
         SessionSelection(over_http(in_session(2, *OPENING, *steps)), options), mint=lambda: "live"
     )
     script = Script([Resumption(), player]).abandon()

@@ -9,7 +9,8 @@ import pytest
 
 from mcpmock.options.replay import Order
 from mcpmock.playback.miss import Miss
-from mcpmock.playback.player import Player, PlayerNote, PlayerOptions, SessionSelection
+from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
+from mcpmock.playback.session_player import SessionPlayer
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -99,7 +100,9 @@ def test_what_may_be_asked_again(live: bytes, again: bool) -> None:
     """
     told: list[Miss | PlayerNote] = []
     recorded = (*ASKED_AGAIN, c(live), s(response(1))) if live[:1] == b"[" else ASKED_AGAIN
-    played = script(Player(SessionSelection(cassette(*recorded), PlayerOptions()), told.append))
+    played = script(
+        SessionPlayer(SessionSelection(cassette(*recorded), PlayerOptions()), told.append)
+    )
     [first], second, third = (played.heard(live) for _ in range(3))
 
     assert again is (second == third == [first])
@@ -250,7 +253,7 @@ def test_tiers_are_reported() -> None:
         selection = SessionSelection(
             cassette(c(capable({})), s(response(1))), PlayerOptions(exact=exact)
         )
-        played = script(Player(selection, told.append))
+        played = script(SessionPlayer(selection, told.append))
         answers = played.heard(capable({"roots": {}}))
 
         assert answers == expected if expected else [(1, -31999)] == errors(answers)
@@ -261,7 +264,7 @@ def test_a_miss() -> None:
     """What nothing matches is answered at once with -31999 and the near misses, and told."""
     told: list[Miss | PlayerNote] = []
     played = script(
-        Player(
+        SessionPlayer(
             SessionSelection(
                 cassette(c(call(1, "w", city="Oslo")), s(response(1))), PlayerOptions()
             ),
@@ -289,7 +292,7 @@ def test_a_miss_shows_no_live_secret() -> None:
         c(call(2, "w", city="Oslo", password=hole)),
         s(response(2)),
     )
-    played = script(Player(SessionSelection(recorded, PlayerOptions()), told.append))
+    played = script(SessionPlayer(SessionSelection(recorded, PlayerOptions()), told.append))
     played.heard(call(5, "login", password="live-pa55word"))
     live = {"city": "Rome live-pa55word", "password": "other-pa55", "more": {"apiKey": "k3y"}}
     [raw] = played.heard(call(6, "w", **live, see="ghp_" + "x1Y2" * 9))

@@ -9,7 +9,8 @@ import pytest
 
 from mcpmock.playback.miss import Miss
 from mcpmock.playback.plan.steps import bare
-from mcpmock.playback.player import Player, PlayerNote, PlayerOptions, SessionSelection
+from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
+from mcpmock.playback.stateless_player import StatelessPlayer
 from mcpmock.protocol.messages import Frame
 from tests.support import (
     INITIALIZE,
@@ -190,7 +191,7 @@ def test_another_client_library() -> None:
     """Another version header and other fields are forgiven, and reported."""
     told: list[Miss | PlayerNote] = []
     steps = over_http(in_session(1, *dealt(1)))
-    played = Script([Player(SessionSelection(steps, PlayerOptions()), told.append, stateless=True)])
+    played = Script([StatelessPlayer(SessionSelection(steps, PlayerOptions()), told.append)])
 
     assert f"7 {JSON}" == got(played, 7, call(1, "x"), mcp_protocol_version="2025-06-18")[0]
     assert f"8 {JSON}" == got(played, 8, call(1, "x"), accept="*/*", mcp_name="x")[0]

@@ -8,12 +8,13 @@ import pytest
 
 from mcpmock.playback.miss import Miss
 from mcpmock.playback.player import (
-    Player,
     PlayerNote,
     PlayerOptions,
     SessionSelection,
     UnaskedAnswer,
 )
+from mcpmock.playback.session_player import SessionPlayer
+from mcpmock.playback.stateless_player import StatelessPlayer
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -50,7 +51,7 @@ def welcome(**capabilities: Any) -> bytes:
 
 def player(*events: Line, told: list[Miss | PlayerNote], **playing: Any) -> Script:
     selection = SessionSelection(cassette(*events), PlayerOptions(**playing))
-    return Script([Player(selection, told.append)])
+    return Script([SessionPlayer(selection, told.append)])
 
 
 def opened(*events: Line, told: list[Miss | PlayerNote] | None = None, **playing: Any) -> Script:
@@ -286,7 +287,9 @@ def test_over_http() -> None:
 
     def served(session: int, *steps: Any) -> Script:
         selection = SessionSelection(over_http(in_session(session, *steps)), PlayerOptions())
-        return Script([Player(selection, told.append, stateless=session == 1)])
+        return Script(
+            [(StatelessPlayer if session == 1 else SessionPlayer)(selection, told.append)]
+        )
 
     asked, answer = request(7, "prompts/list"), response(7, PROMPTS).decode()
     answered = ["6 200 application/json", f"6 {answer}", "6 eof"]

@@ -19,7 +19,8 @@ from mcpmock.errors import CannotStart, CassetteError
 from mcpmock.faults.control import run_of
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.playback.client.script import STREAM_OPENING
-from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
+from mcpmock.playback.player import PlayerOptions, SessionSelection
+from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.protocol.messages import C2S, Frame, HttpRequest, Notification, Request
 from mcpmock.runner import LiveSession, run
 from mcpmock.semantic_diff.compare import compare
@@ -79,7 +80,7 @@ def plays(monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery) -> Plays:
         async def start(command: Sequence[str]) -> MemoryChannel:
             started.append(command)
             process, client = memory_pair()
-            nursery.start_soon(run, LiveSession(Pipeline([Player(casting)]), client, None))
+            nursery.start_soon(run, LiveSession(Pipeline([SessionPlayer(casting)]), client, None))
             return process
 
         monkeypatch.setattr(servers, "start_process", start)

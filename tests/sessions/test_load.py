@@ -21,7 +21,8 @@ from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.channels.fd import borrow, log_queue
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.playback.client.load import CallKind, Load
-from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
+from mcpmock.playback.player import PlayerOptions, SessionSelection
+from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.runner import LiveSession, run
 from mcpmock.sessions import servers
@@ -52,7 +53,7 @@ def starts(monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery) -> Starts:
     async def start(_command: Sequence[str]) -> MemoryChannel:
         found.append(trio.current_time())
         process, client = memory_pair()
-        nursery.start_soon(run, LiveSession(Pipeline([Player(selection)]), client, None))
+        nursery.start_soon(run, LiveSession(Pipeline([SessionPlayer(selection)]), client, None))
         return process
 
     monkeypatch.setattr(servers, "start_process", start)

@@ -17,6 +17,8 @@ from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.plan import ReplayPlan
 from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
+from mcpmock.playback.session_player import SessionPlayer
+from mcpmock.playback.stateless_player import StatelessPlayer
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -410,7 +412,7 @@ def replay(recorded: Cassette | SessionSelection, **playing: Any) -> Script:
         if isinstance(recorded, SessionSelection)
         else SessionSelection(recorded, PlayerOptions(**playing))
     )
-    return Script([Player(casting)])
+    return Script([SessionPlayer(casting)])
 
 
 def replay_http(
@@ -424,7 +426,7 @@ def replay_http(
     )
     numbers = count(1)
     mint = lambda: f"live-{next(numbers)}"  # noqa: E731
-    return Script([Player(casting, stateless=stateless, mint=mint)])
+    return Script([(StatelessPlayer if stateless else SessionPlayer)(casting, mint=mint)])
 
 
 def play(*events: Line, **playing: Any) -> Script:

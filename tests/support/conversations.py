@@ -13,7 +13,8 @@ import attrs
 
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Action
-from mcpmock.playback.player import Player, PlayerOptions
+from mcpmock.playback.player import PlayerOptions
+from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.session_selection import SessionSelection
 from mcpmock.playback.timing import Pace
 from mcpmock.protocol.messages import C2S, Frame, Request
@@ -180,7 +181,7 @@ def client(random: Random, recorded: Sequence[Line]) -> Iterator[bytes]:
 
 
 @attrs.define
-class _CountedPlayer(Player):
+class _CountedPlayer(SessionPlayer):
     """Says whether the known answers began, and whether it took over from them."""
 
     was_known: bool = False

@@ -14,7 +14,8 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.options.replay import ReplayOptions
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.playback.miss import Miss, ProposedOption
-from mcpmock.playback.player import Player, PlayerNote, PlayerOptions, SessionSelection
+from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
+from mcpmock.playback.session_player import SessionPlayer
 
 from . import Line, c, c2s, cassette, dump, request, response, s
 
@@ -193,7 +194,7 @@ def play_session(session: GeneratedSession, added: Sequence[ProposedOption] = ()
     for n, (client, (method, params)) in enumerate(session.live):
         now += 1.0
         if client not in pipelines:
-            pipelines[client] = Pipeline([Player(selection, told.append)])
+            pipelines[client] = Pipeline([SessionPlayer(selection, told.append)])
             pipelines[client].begin(now)
         pipeline = pipelines[client]
         out = [*pipeline.enter([c2s(request(n, method, params))], now)]

@@ -10,8 +10,9 @@ from mcpmock.api.log import Log
 from mcpmock.api.server import ReplayServer
 from mcpmock.cassette.model import Cassette
 from mcpmock.faults.control import run_of
-from mcpmock.playback.player import Player
+from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.session_selection import PlayerOptions, SessionSelection
+from mcpmock.playback.stateless_player import StatelessPlayer
 from mcpmock.testing.servers import ServerUse
 from mcpmock.testing.settings import Settings
 from mcpmock.testing.unused import CassetteUse, UnusedTally, siblings_of, unused_requests
@@ -28,7 +29,7 @@ RECORDED = cassette(
 def log_of(*calls: bytes, recorded: Cassette = RECORDED) -> Log:
     """The log of a test that makes these calls."""
     log = Log()
-    player = Player(SessionSelection(recorded, PlayerOptions()))
+    player = SessionPlayer(SessionSelection(recorded, PlayerOptions()))
     log.watch(1, player)
     list(player.begin(0.0))
     for raw in (INITIALIZE, *calls):
@@ -47,7 +48,7 @@ def test_exchanges_without_a_session() -> None:
     """They are listed take by take: another test may play one take alone."""
     log = Log()
     takes = cassette(c(call(1, "a")), s(response(1)), ("take", None), c(call(1, "b")))
-    player = Player(SessionSelection(takes, PlayerOptions()), stateless=True)
+    player = StatelessPlayer(SessionSelection(takes, PlayerOptions()))
     log.watch(1, player)
     list(player.begin(0.0))
     list(player.feed([c2s(call(1, "a"))], 0.0))

@@ -14,7 +14,8 @@ from mcpmock.faults.match import Match
 from mcpmock.faults.plan import Plan
 from mcpmock.faults.races.invariants import broken
 from mcpmock.faults.receipts import FaultRun
-from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
+from mcpmock.playback.player import PlayerOptions, SessionSelection
+from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.timing import Pace
 from tests.support import (
     INITIALIZE,
@@ -67,7 +68,7 @@ def test_in_a_replay_without_pauses(i: int) -> None:
     said = [progress("t", 1), progress("t", 2), progress("t", 3), ANSWER]
     run = FaultRun.of(Plan(faults=(Cancel(i=i, match=TOOL),)))
     recorded = cassette(*OPENING, c(CALL), *map(s, said))
-    player = Player(SessionSelection(recorded, PlayerOptions(pace=Pace(after_progress=0))))
+    player = SessionPlayer(SessionSelection(recorded, PlayerOptions(pace=Pace(after_progress=0))))
     tape = Tape()
     wire = script(FaultEngine(run, replayed=True), tape, player)
     for raw in (INITIALIZE, INITIALIZED, CALL):

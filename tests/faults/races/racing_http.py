@@ -18,6 +18,8 @@ from mcpmock.faults.races.grid import Cell, Reaction
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
+from mcpmock.playback.session_player import SessionPlayer
+from mcpmock.playback.stateless_player import StatelessPlayer
 from mcpmock.playback.timing import Pace
 from mcpmock.protocol.messages import C2S, Frame
 from mcpmock.transports.http_sse import SseServer
@@ -72,7 +74,7 @@ def _racing(transport: str, rules: Sequence[Stage], fault: CancelRace, player: P
 
 
 def _player(k: int) -> Player:
-    return Player(
+    return SessionPlayer(
         SessionSelection(recorded(k), PlayerOptions(pace=Pace(after_progress=0))), mint=lambda: "s1"
     )
 
@@ -100,7 +102,7 @@ def modern(fault: CancelRace, k: int) -> Script:
     rules = [Resumption(), StreamableHttpServer("/mcp", lambda: "s1", stateless=True)]
     said = cassette(c(MODERN_CALL), *map(s, messages(k)))
     casting = SessionSelection(said, PlayerOptions(pace=Pace(after_progress=0)))
-    player = Player(casting, stateless=True)
+    player = StatelessPlayer(casting)
     return _racing("streamable-http", rules, fault, player)
 
 

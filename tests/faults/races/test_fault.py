@@ -19,7 +19,8 @@ from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.races.grid import NAMES, REACTIONS, Cell, Name, Reaction, cells
 from mcpmock.faults.races.invariants import broken
 from mcpmock.faults.receipts import FaultRun
-from mcpmock.playback.player import Player, PlayerOptions, SessionSelection
+from mcpmock.playback.player import PlayerOptions, SessionSelection
+from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.timing import Pace
 from mcpmock.protocol.messages import C2S, S2C, Frame
 from tests.support import (
@@ -64,7 +65,9 @@ def recorded(k: int) -> Cassette:
 def racing(fault: CancelRace, k: int) -> Script:
     """A replay of such a call, past its handshake."""
     run = FaultRun.of(Plan(faults=(attrs.evolve(fault, match=Match(tool="slow")),)))
-    player = Player(SessionSelection(recorded(k), PlayerOptions(pace=Pace(after_progress=0))))
+    player = SessionPlayer(
+        SessionSelection(recorded(k), PlayerOptions(pace=Pace(after_progress=0)))
+    )
     wire = script(Tape(), FaultEngine(run), player)
     for _, raw in OPENING[::2]:
         wire._take(wire.pipeline.enter([Frame(C2S, raw)], 0))
