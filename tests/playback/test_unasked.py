@@ -236,9 +236,7 @@ def test_since_2026_07_28_too(method: str, declared: dict[str, Any], missed: boo
         )
     )
     told: list[Miss | PlayerNote] = []
-    played = Script(
-        [Player(SessionSelection(recorded, PlayerOptions()), told.append, stateless=True)]
-    )
+    played = Script([StatelessPlayer(SessionSelection(recorded, PlayerOptions()), told.append)])
     said = played.hears(0, post(6, request(7, method, {"_meta": MODERN})))
 
     assert ("-31999" if missed else "-32601") in said[1]
