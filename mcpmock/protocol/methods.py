@@ -14,6 +14,8 @@ import msgspec
 REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28")
 FIRST, LAST_LEGACY, LATEST = REVISIONS[0], REVISIONS[3], REVISIONS[4]
 TASKS = "io.modelcontextprotocol/tasks"
+SKILLS = "io.modelcontextprotocol/skills"
+"""SEP-2640."""
 
 
 class Sender(Flag):
@@ -34,8 +36,9 @@ class MessageKind(Enum):
 class Method(msgspec.Struct, frozen=True):
     """One row: `since` and `until` are the first and the last revision that has it.
 
-    `gate` names the capability that its receiver (for a notification: its sender) must have
-    declared, where the specification asks for one; `extension` the extension that defines it where
+    `gate` names the capability that its receiver (for a notification: its sender, but for
+    `notifications/elicitation/complete` the client) must have declared, where the specification
+    asks for one; `extension` the extension that defines it where
     the core does not. A method whose senders or gate changed has several rows.
     """
 
@@ -88,6 +91,9 @@ ROWS = (
     Method("tasks/update", _REQUEST, _CLIENT, since=LATEST, extension=TASKS, names="taskId"),
     Method("tasks/cancel", _REQUEST, _CLIENT, since=LATEST, extension=TASKS, names="taskId"),
     Method("notifications/tasks", _NOTIFICATION, _SERVER, since=LATEST, extension=TASKS),
+    Method("skills/list", _REQUEST, _CLIENT, extension=SKILLS, lists="skills", cacheable=True),
+    Method("skills/get", _REQUEST, _CLIENT, extension=SKILLS, names="uri", cacheable=True),
+    Method("resources/directory/read", _REQUEST, _CLIENT, extension=SKILLS, lists="resources", names="uri"),
     Method("notifications/cancelled", _NOTIFICATION, _BOTH),
     Method("notifications/progress", _NOTIFICATION, _CLIENT, until=LAST_LEGACY),
     Method("notifications/progress", _NOTIFICATION, _SERVER),

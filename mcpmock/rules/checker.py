@@ -83,7 +83,7 @@ class TakeChecker:
             conversation.mark_incomplete()
         frame = None if event.oversize is not None else event.frame
         if frame is not None:
-            for one in conversation.check(frame, event.n):
+            for one in conversation.check(frame, event.n, event.t or None):
                 if isinstance(one, Unjudged):
                     yield Unchecked(self.number, event, *one, line=line)
                 else:

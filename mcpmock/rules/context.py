@@ -21,6 +21,8 @@ from mcpmock.protocol.methods import LATEST, NAMES
 from mcpmock.protocol.raw_json import members
 
 from .exchange import MAX_REMEMBERED, CheckedExchange
+from .listings import Listings
+from .rounds import Rounds
 
 _IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 PREFIX = "io.modelcontextprotocol/"
@@ -134,6 +136,11 @@ class ServerState:
     """The paths that messages were posted to."""
     request_states: OrderedDict[bytes, bytes] = attrs.field(factory=OrderedDict)
     """Digests of the `requestState`s it issued, with the ids of the requests they answered."""
+    rounds: Rounds = attrs.field(factory=Rounds)
+    listings: Listings = attrs.field(factory=Listings)
+    """What it has listed in the modern era."""
+    discover_refused: bool = False
+    """It has answered `server/discover` with -32601, as a legacy server does."""
 
 
 @attrs.define
@@ -157,7 +164,30 @@ class State:
     """The ids of what the server asked before it answered `initialize`."""
     incomplete: bool = False
     """Part of the conversation was not seen, so an unmatched message may belong to that part."""
+    listings: Listings = attrs.field(factory=Listings)
+    """What the server has listed in the legacy era."""
+    streams: set[int] = attrs.field(factory=set)
+    """The exchanges of the streams on which a server may send what belongs to no request."""
+    silences: int = 0
+    """How often the last of them ended."""
     _once_keys: set[str] = attrs.field(factory=set)
+
+    @property
+    def hearing(self) -> int | None:
+        """What tells the client of changes, None if nothing can; the same number as long as nothing
+        was missed.
+        """
+        if self.transport != "streamable-http":
+            return 0
+        return self.silences if self.streams and not self.sessionless else None
+
+    def note_stream(self, exchange: int, *, is_open: bool) -> None:
+        """Note that a stream begins or ends that may carry what belongs to no request."""
+        if is_open and len(self.streams) < MAX_REMEMBERED:
+            self.streams.add(exchange)
+        elif not is_open and exchange in self.streams:
+            self.streams.discard(exchange)
+            self.silences += not self.streams
 
     def once(self, what: str) -> bool:
         """Return True the first time: limits a violation that every following message would

@@ -61,16 +61,19 @@ class ConversationChecker:
         """Note that part of the session was not seen."""
         self.state.incomplete = True
 
-    def check(self, frame: m.Frame, number: int) -> list[Violation | Unjudged]:
+    def check(
+        self, frame: m.Frame, number: int, time: int | None = None
+    ) -> list[Violation | Unjudged]:
         """Return the violations in this frame, each with its `number`, and what could not be
-        looked at.
+        looked at. `time` is that of the frame in microseconds, if it is known.
         """
         self._judge.number = number
+        self._exchanges.time = time
         self._judge.sender = "client" if frame.direction is m.C2S else "server"
         if isinstance(frame.fact, m.Fragment):
             whole = self._incomplete.add_piece(frame)
             self.state.incomplete |= self._incomplete.lost
-            return [] if whole is None else self.check(whole, number)
+            return [] if whole is None else self.check(whole, number, time)
         exchange = None if frame.exchange is None else self._exchanges.take(frame)
         if exchange is not None:
             return list(self._check_fact(frame, exchange))
@@ -140,6 +143,8 @@ class ConversationChecker:
                 exchange.revision = revision_named(self.state, exchange)
                 yield from self._check_request_head(exchange)
         elif exchange.method != "POST" or exchange.posted is not None:
+            if exchange.method == "GET" and exchange.streams:
+                self.state.note_stream(exchange.number, is_open=True)
             yield from self._check_response_head(exchange)
 
     def _check_request_head(self, exchange: CheckedExchange) -> Iterator[Violation | Unjudged]:
@@ -148,6 +153,7 @@ class ConversationChecker:
         if self._streamable:
             yield from self._violations(self._heads.check_request(exchange, self.state), exchange)
             yield from self._violations(http_heads.check_mirrored_headers(exchange), exchange)
+            yield from self._violations(http_streams.check_resume(exchange), exchange)
         elif exchange.method == "POST":
             yield from self._violations(self._sse.check_post(exchange), exchange, FIRST)
 
@@ -198,6 +204,7 @@ class ConversationChecker:
         yield from self._check_messages(frame, exchange)
 
     def _end_exchange(self, exchange: CheckedExchange) -> None:
+        self.state.note_stream(exchange.number, is_open=False)
         self._heads.forget_exchange(exchange)
         self._checker.forget_exchange(exchange.number)
         self._incomplete.forget(exchange.number)

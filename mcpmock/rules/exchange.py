@@ -47,6 +47,12 @@ class CheckedExchange:
     """The number of the exchange in which the stream of the next data began."""
     repeated: bool = False
     """The next data was sent before, on this stream or on another."""
+    retry_us: int | None = None
+    """How long the server has asked to wait before this stream is resumed."""
+    hurried: tuple[int, int] | None = None
+    """How long the client waited before it resumed the stream, and how long it was asked to; None
+    if that is not known.
+    """
 
     @property
     def method(self) -> str:
@@ -60,6 +66,11 @@ class CheckedExchange:
     def streams(self) -> bool:
         """Whether the answer is an event stream."""
         return self.response is not None and self.response.media_type == EVENT_STREAM
+
+    @property
+    def stream(self) -> int:
+        """The number of the exchange in which its event stream began."""
+        return self.number if self.resumes is None else self.resumes
 
     @property
     def requests(self) -> list[m.Request]:
@@ -92,6 +103,12 @@ class OpenExchanges:
     _running: OrderedDict[int, CheckedExchange] = attrs.field(factory=OrderedDict)
     _events: OrderedDict[str, int] = attrs.field(factory=OrderedDict)
     """By event id, the number of the exchange in which its stream began."""
+    _ends: OrderedDict[int, tuple[int, int]] = attrs.field(factory=OrderedDict)
+    """By the exchange in which a stream began: when the server ended it, and how long the client
+    was asked to wait.
+    """
+    time: int | None = None
+    """The time of the next frame in microseconds, if it is known."""
 
     def take(self, frame: m.Frame) -> CheckedExchange:
         """Return the exchange of this frame, updated with its head or its event."""
@@ -104,12 +121,15 @@ class OpenExchanges:
             case m.HttpRequest() as head:
                 exchange.head = head
                 exchange.resumes = self._events.get(head.header(LAST_EVENT_ID_HEADER) or "")
+                exchange.hurried = self._waited(exchange.resumes)
+                exchange.retry_us = None if exchange.hurried is None else exchange.hurried[1]
             case m.HttpResponse() as response:
                 exchange.response = response
             case m.SseMeta() as event:
                 self._take_event(exchange, event)
             case m.ExchangeEnd() if not (frame.direction is m.C2S and exchange.head is None):
                 self._running.pop(number, None)
+                self._note_end(exchange, frame)
             case _:
                 pass
         return exchange
@@ -122,12 +142,27 @@ class OpenExchanges:
         """Forget the event whose data arrived."""
         exchange.event, exchange.repeated, exchange.owner = None, False, exchange.number
 
+    def _waited(self, stream: int | None) -> tuple[int, int] | None:
+        """Return how long the client waited before it resumed a stream, and how long it should."""
+        ended = None if stream is None else self._ends.pop(stream, None)
+        if ended is None or self.time is None:
+            return None
+        return self.time - ended[0], ended[1]
+
+    def _note_end(self, exchange: CheckedExchange, frame: m.Frame) -> None:
+        """Note when a stream ended that the client is to resume after a while."""
+        if exchange.retry_us is None or self.time is None or frame.direction is m.C2S:
+            return
+        self._ends[exchange.stream] = self.time, exchange.retry_us
+        drop_oldest(self._ends, MAX_REMEMBERED)
+
     def _take_event(self, exchange: CheckedExchange, event: m.SseMeta) -> None:
         exchange.event, exchange.repeated, exchange.owner = event, False, exchange.number
+        if event.retry is not None:
+            exchange.retry_us = 1000 * event.retry
         if not event.id or len(event.id) > MAX_REMEMBERED:
             return
         exchange.event_ids = True
-        first = exchange.number if exchange.resumes is None else exchange.resumes
         exchange.repeated = event.id in self._events
-        exchange.owner = self._events.setdefault(event.id, first)
+        exchange.owner = self._events.setdefault(event.id, exchange.stream)
         drop_oldest(self._events, 10 * MAX_REMEMBERED)

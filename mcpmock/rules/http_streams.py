@@ -26,6 +26,17 @@ def check_event_id(exchange: CheckedExchange) -> Iterator[Breach]:
         yield Breach("replays-other-stream", f"the event {short(meta.id)} of another stream")
 
 
+def check_resume(exchange: CheckedExchange) -> Iterator[Breach]:
+    """Yield the breach in a stream that is resumed too soon."""
+    if exchange.hurried is None:
+        return
+    waited, asked = exchange.hurried
+    # Two clocks and a network lie between: 5 % apart is not sooner.
+    if waited < 0.95 * asked:
+        text = f"resumed after {waited // 1000} ms, the server has asked for {asked // 1000}"
+        yield Breach("retry-ignored", text)
+
+
 def check_message(checked: CheckedMessage) -> Iterator[Breach]:
     """Yield the breaches in the choice of the stream for a server message."""
     exchange = checked.exchange

@@ -5,37 +5,74 @@ the client sends in its retry.
 from __future__ import annotations
 
 import hashlib
+from collections import OrderedDict
 from collections.abc import Iterator
 
+import attrs
+
+from mcpmock.protocol.correlation import PendingCall
 from mcpmock.protocol.messages import Request, encode
 
 from .capabilities import check_params_gate
-from .context import CheckedMessage, Object, State, as_object, declared, short
+from .client_requests import INPUT_GATES, capabilities_of_call, check_responses
+from .context import CheckedMessage, Object, State, as_object, declared, place, short
 from .exchange import MAX_REMEMBERED
 from .memory import drop_oldest
-from .modern import CAPABILITIES, INPUT_REQUIRED
+from .modern import INPUT_REQUIRED
+from .rounds import METHODS_WITH_INPUT, RESPONSES, STATE, digest_of
 from .specification import Breach
 
-_METHODS_WITH_INPUT = {"tools/call", "prompts/get", "resources/read"}
-_GATES = {
-    "elicitation/create": "elicitation",
-    "sampling/createMessage": "sampling",
-    "roots/list": "roots",
-}
 
+@attrs.define
+class InputChecker:
+    """The input rounds of one session."""
 
-def check_message(checked: CheckedMessage, state: State) -> Iterator[Breach]:
-    """Yield the breaches in an `InputRequiredResult` of a modern server, or in a retry."""
-    if checked.result is not None and checked.result.get("resultType") == INPUT_REQUIRED:
-        yield from _check_input_required(checked, state, checked.result)
-    elif isinstance(checked.message, Request) and checked.from_client:
-        yield from _check_retry(checked.params, checked.message, state)
+    _requests: OrderedDict[PendingCall, bytes] = attrs.field(factory=OrderedDict)
+    """By call, what tells its request from others."""
+
+    def check_message(self, checked: CheckedMessage, state: State) -> Iterator[Breach]:
+        """Yield the breaches in an `InputRequiredResult` of a modern server, or in a retry."""
+        if checked.result is not None and checked.result.get("resultType") == INPUT_REQUIRED:
+            yield from _check_input_required(checked, state, checked.result)
+            self._open_round(checked, state, checked.result)
+        elif isinstance(checked.message, Request) and checked.from_client:
+            yield from _check_retry(checked.params, checked.message, state)
+            if checked.method in METHODS_WITH_INPUT and checked.attribution.call is not None:
+                yield from self._check_round(checked, state, checked.attribution.call)
+
+    def _open_round(self, checked: CheckedMessage, state: State, result: Object) -> None:
+        call = checked.attribution.call
+        request = None if call is None else self._requests.pop(call, None)
+        if request is not None:
+            inputs, client = as_object(result.get("inputRequests")), capabilities_of_call(checked)
+            state.server.rounds.begin(request, inputs, result.get(STATE), client)
+
+    def _check_round(
+        self, checked: CheckedMessage, state: State, call: PendingCall
+    ) -> Iterator[Breach]:
+        """Check what the request brings for the round that it goes on with, if it does."""
+        request = digest_of(checked.method or "", checked.params)
+        self._requests[call] = request
+        drop_oldest(self._requests, MAX_REMEMBERED)
+        before = state.server.rounds.take(request, checked.params)
+        if before is None:
+            return
+        given = as_object(checked.params.get(RESPONSES))
+        missing = [key for key in before.keys if key not in given]
+        if missing:
+            text = f"a retry without an answer to {', '.join(map(short, missing[:5]))}"
+            yield Breach("input-missing", text, place("params", RESPONSES))
+        if before.state is not None and STATE not in checked.params:
+            yield Breach(
+                "state-dropped", "a retry without its requestState", place("params", STATE)
+            )
+        yield from check_responses(before, checked.params)
 
 
 def _check_input_required(
     checked: CheckedMessage, state: State, result: Object
 ) -> Iterator[Breach]:
-    if checked.method not in _METHODS_WITH_INPUT:
+    if checked.method not in METHODS_WITH_INPUT:
         yield Breach("input-where", f"{INPUT_REQUIRED} in answer to {checked.method}")
     token = result.get("requestState")
     inputs = as_object(result.get("inputRequests"))
@@ -43,10 +80,10 @@ def _check_input_required(
         _remember_state(checked, state, token)
     elif not inputs:
         yield Breach("input-empty", "neither inputRequests nor a requestState")
-    capabilities = as_object(as_object(checked.call_params.get("_meta")).get(CAPABILITIES))
+    capabilities = capabilities_of_call(checked)
     for name, value in inputs.items():
         method = as_object(value).get("method")
-        gate = _GATES.get(method) if isinstance(method, str) else None
+        gate = INPUT_GATES.get(method) if isinstance(method, str) else None
         if gate is None:
             yield Breach("input-kind", f"{short(name)}: {short(method)}")
         elif not declared(capabilities, gate):

@@ -24,6 +24,8 @@ def check_message(checked: CheckedMessage, transport: str) -> Iterator[Breach]:
             yield Breach("not-a-message", f"not JSON-RPC{quoted}")
         elif checked.raw.strip():
             yield Breach("json-rpc", f"not JSON-RPC: {short(checked.raw)}")
+        if b'"jsonrpc"' in checked.raw:
+            yield from _check_utf_8(checked.raw)
         return
     if (
         not _begins_as_usual(checked.raw)
@@ -47,11 +49,15 @@ def check_message(checked: CheckedMessage, transport: str) -> Iterator[Breach]:
 
 def _check_encoding(raw: bytes) -> Iterator[Breach]:
     """Yield what parsers may survive and no message has (RFC 8259 2, 8.1)."""
-    if not raw.isascii() and not is_utf8(raw):
-        yield Breach("utf-8", f"bytes that are not UTF-8: {short(raw)}")
+    yield from _check_utf_8(raw)
     text = raw.strip(b" \t\r\n")
     if not text.startswith((b"{", b"[")) or not text.endswith((b"}", b"]")):
         yield Breach("json-rpc", "a byte order mark or other bytes stand around the JSON text")
+
+
+def _check_utf_8(raw: bytes) -> Iterator[Breach]:
+    if not raw.isascii() and not is_utf8(raw):
+        yield Breach("utf-8", f"bytes that are not UTF-8: {short(raw)}")
 
 
 def _begins_as_usual(raw: bytes) -> bool:

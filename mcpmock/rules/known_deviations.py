@@ -11,7 +11,7 @@ from collections.abc import Callable
 
 import attrs
 
-from mcpmock.protocol.error_codes import REQUEST_CANCELLED
+from mcpmock.protocol.error_codes import INTERNAL_ERROR, REQUEST_CANCELLED
 
 from .context import CheckedMessage, State, as_object
 from .exchange import CheckedExchange
@@ -113,6 +113,26 @@ DEVIATIONS = (
         f"{_PYTHON_1}'s servers",
         'what they refuse for its HTTP head gets an error with the id "server-error"',
         _has_id(b'"server-error"'),
+    ),
+    Deviation(
+        "error-code-differs",
+        f"{_PYTHON_1}'s servers",
+        "they answer what goes wrong in a handler with the error 0",
+        _has_code(0),
+    ),
+    Deviation(
+        "error-code-differs",
+        f"{_PYTHON_2}'s servers",
+        "they answer what goes wrong in a handler with the error -32603",
+        _has_code(INTERNAL_ERROR),
+    ),
+    Deviation(
+        "task-required-answer",
+        "the TypeScript SDK 1's servers",
+        "they refuse it by a result with isError",
+        lambda checked, _exchange, _state: (
+            checked is not None and (checked.result or {}).get("isError") is True
+        ),
     ),
     Deviation(
         "logging-undeclared",

@@ -11,13 +11,13 @@ from typing import Any
 import attrs
 
 from mcpmock.protocol.messages import Direction, Frame, Message, Request, member
-from mcpmock.protocol.methods import NAMES
 from mcpmock.protocol.reassembly import Reassembly
 
 _MAX_KEPT_BYTES = 1000
 """The size up to which an id, a token or the params of a request are kept."""
 _KEPT_PARAMS = {"_meta", "task"}
-"""What rules read of a request after it was checked."""
+_NAMING_PARAMS = {"name", "uri", "cursor", "level", "taskId"}
+"""Kept as well if they are short: rules that read them are silent without."""
 _MAX_MESSAGE_BYTES, _MAX_INCOMPLETE_MESSAGES = 4 << 20, 16
 """The size of one reassembled message, and how many may be incomplete at a time."""
 
@@ -36,10 +36,8 @@ def slim_request(message: Message) -> Message:
     """
     if not isinstance(message, Request) or len(message.params or b"") <= _MAX_KEPT_BYTES:
         return message
-    names = {*_KEPT_PARAMS, NAMES.get(message.method, "_meta")}
-    kept = {
-        name: raw for name, raw in _params_of(message, names).items() if len(raw) <= _MAX_KEPT_BYTES
-    }
+    found = _params_of(message, _KEPT_PARAMS | _NAMING_PARAMS)
+    kept = {name: raw for name, raw in found.items() if len(raw) <= _MAX_KEPT_BYTES}
     params = b",".join(b'"%b":%b' % (name.encode(), raw) for name, raw in kept.items())
     return Request(message.id, message.method, b"{%b}" % params)
 

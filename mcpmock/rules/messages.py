@@ -17,23 +17,40 @@ import attrs
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, Correlation, PendingCall
 from mcpmock.protocol.messages import Direction, Message, Notification, Request, member
 
-from . import http_heads, http_streams, input_requests, jsonrpc, lifecycle, modern, shapes
+from . import (
+    client_requests,
+    http_heads,
+    http_streams,
+    jsonrpc,
+    lifecycle,
+    lists,
+    modern,
+    shapes,
+    tasks,
+    values,
+)
 from .calls import MAX_CALLS, CallTracker
 from .capabilities import MethodChecker
+from .client_requests import ClientRequests
 from .context import CheckedMessage, Phase, State, label_of
 from .exchange import CheckedExchange
+from .input_requests import InputChecker
 from .known_deviations import find_deviation
 from .memory import drop_oldest, slim_request, too_long
 from .progress import ProgressTracker
 from .revisions import revision_of, revision_of_call
+from .server_answers import AnswerChecker
 from .specification import Breach, Unjudged, Violation, in_force
 from .subscriptions import Subscriptions
+from .tasks import TaskTracker
 
 _NEED_WHOLE_SESSION = {
     "handshake-first", "handshake-twice", "request-before-answer", "request-before-initialized",
     "initialized-missing", "id-reused", "answers-nothing", "answered-twice", "cancels-nothing",
     "progress-token", "token-reused", "request-state", "subscription-unknown", "log-level",
-    "log-stream", "stream-cut", "stream-goes-on", "subscription-acknowledged",
+    "log-stream", "stream-cut", "stream-goes-on", "subscription-acknowledged", "meta-accepted",
+    "list-changed-silent", "roots-changed-silent", "elicitation-unknown", "error-code-differs",
+    "not-found-code", "task-transition", "input-missing", "state-dropped", "retry-ignored",
 }  # fmt: skip
 """The rules that an incomplete session may seem to break."""
 
@@ -70,7 +87,7 @@ class Judge:
             by = self.sender if rule.by == "either" else rule.by
             yield Violation(
                 *(self.number, rule, revision or "", breach.text, deviation, by),
-                *(breach.path, breach.sentence, *label_of(message, exchange)),
+                *(breach.path, breach.sentence, *label_of(message, exchange), breach.section),
             )
 
 
@@ -110,6 +127,10 @@ class MessageChecker:
     judge: Judge
     session: IdSpace = attrs.field(factory=IdSpace)
     _methods: MethodChecker = attrs.field(factory=MethodChecker)
+    _inputs: InputChecker = attrs.field(factory=InputChecker)
+    _client_requests: ClientRequests = attrs.field(factory=ClientRequests)
+    _answers: AnswerChecker = attrs.field(factory=AnswerChecker)
+    _tasks: TaskTracker = attrs.field(factory=TaskTracker)
     _exchanges: OrderedDict[int, IdSpace] = attrs.field(factory=OrderedDict)
     _origins: OrderedDict[int, CallOrigin] = attrs.field(factory=OrderedDict)
     _index: int = 0
@@ -185,11 +206,27 @@ class MessageChecker:
             yield from ids.progress.check_message(checked, ids.call_tracker, ids.calls)
         if checked.modern:
             yield from modern.check_message(checked, state)
-            yield from input_requests.check_message(checked, state)
+            yield from self._inputs.check_message(checked, state)
+            yield from self._client_requests.check_inputs(checked)
             yield from ids.subscriptions.check_message(checked, ids.calls)
+        elif checked.method in client_requests.METHODS or checked.error is not None:
+            yield from self._client_requests.check_message(checked, state)
+        yield from values.check_message(checked)
+        yield from self._breaches_of_answers(checked, ids)
         if state.transport == "streamable-http":
             yield from http_streams.check_message(checked)
             yield from http_heads.check_status(checked, state)
+
+    def _breaches_of_answers(self, checked: CheckedMessage, ids: IdSpace) -> Iterator[Breach]:
+        """Yield the breaches that what a server has listed tells."""
+        state, method = self.state, checked.method
+        listings = state.server.listings if checked.modern else state.listings
+        yield from self._answers.check_message(checked, state, listings)
+        if method in lists.METHODS:
+            hearing = state.hearing if not checked.modern else ids.subscriptions.hearing(method)
+            yield from lists.check_message(checked, state, listings, hearing)
+        elif method in tasks.METHODS:
+            yield from self._tasks.check_message(checked, state, listings, self._answers)
 
     def _exchange_of(self, call: PendingCall | None) -> int | None:
         """Return the exchange that carried a call, on a transport where each call has its own."""

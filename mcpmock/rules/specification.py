@@ -44,9 +44,7 @@ class Rule:
 
     def cite(self, revision: str) -> str:
         """Return the revision and page of the sentence: `2025-11-25 basic/lifecycle`."""
-        if self.section == SKILLS:
-            return f"{EXTENSION} {SKILLS}"
-        return f"{revision} {_MOVED.get((revision, self.section), self.section)}"
+        return cite(revision, self.section)
 
     @property
     def revisions(self) -> tuple[str, ...]:
@@ -63,6 +61,8 @@ class Breach(NamedTuple):
     """The place in the message, `$.result.tools[1].inputSchema`, if one place is wrong."""
     sentence: str = ""
     """What is said of it, for a rule that stands for many sentences."""
+    section: str = ""
+    """The page of that sentence, if it is another."""
 
 
 class Unjudged(NamedTuple):
@@ -94,6 +94,8 @@ class Violation:
     """The method of the message; of a response, that of its request."""
     call: Label = ("", "")
     """The call that the message belongs to."""
+    page: str = ""
+    """The page of that sentence, if it is another."""
 
     @property
     def level(self) -> Level:
@@ -107,7 +109,14 @@ class Violation:
     @property
     def cited(self) -> str:
         """The revision and page of the sentence: `2025-11-25 basic/lifecycle`."""
-        return self.rule.cite(self.revision)
+        return cite(self.revision, self.page or self.rule.section)
+
+
+def cite(revision: str, section: str) -> str:
+    """Return the revision and page of a sentence: `2025-11-25 basic/lifecycle`."""
+    if section == SKILLS:
+        return f"{EXTENSION} {SKILLS}"
+    return f"{revision} {_MOVED.get((revision, section), section)}"
 
 
 MUST, SHOULD = Level.ERROR, Level.WARNING
@@ -222,6 +231,8 @@ RULES = (
     Rule("input-undeclared", MUST, SERVER, "basic/patterns/mrtr", "Servers MUST NOT send an inputRequests that the client has not declared support for in its capabilities.", since=LATEST),
     Rule("request-state", MUST, CLIENT, "basic/patterns/mrtr", "If an InputRequiredResult contains the requestState field, the client MUST echo back the exact value of that field when retrying the original request.", since=LATEST),
     Rule("retry-id", MUST, CLIENT, "basic/patterns/mrtr", "The JSON-RPC id MUST be different between the initial request and the retry, as they are independent requests.", since=LATEST),
+    Rule("input-missing", MUST, CLIENT, "basic/patterns/mrtr", "If a client receives an InputRequiredResult that contains the inputRequests field, the client MUST construct the requested inputs before retrying the original request.", since=LATEST),
+    Rule("state-dropped", MUST, CLIENT, "basic/patterns/mrtr", "If an InputRequiredResult contains the requestState field, the client MUST echo back the exact value of that field when retrying the original request.", since=LATEST),
     # `subscriptions`
     Rule("subscription-id", MUST, SERVER, "basic/index", "On notifications delivered via a subscriptions/listen stream, the server MUST include io.modelcontextprotocol/subscriptionId in _meta", since=LATEST),
     Rule("subscription-unknown", MUST, SERVER, "basic/patterns/subscriptions", "The value is the JSON-RPC ID of the subscriptions/listen request.", since=LATEST),
@@ -229,6 +240,54 @@ RULES = (
     Rule("subscription-unasked", MUST, SERVER, "basic/patterns/subscriptions", "The server MUST NOT send notification types the client has not explicitly requested.", since=LATEST),
     Rule("log-level", MUST, SERVER, "server/utilities/logging", "The server MUST NOT emit notifications/message for a request that does not include this field.", since=LATEST),
     Rule("log-stream", MUST, SERVER, "server/utilities/logging", "the server MUST NOT deliver it on a subscriptions/listen stream or on any stream other than the one carrying the response to the request that set the log level.", since=LATEST),
+    # `values`
+    Rule("base64", MUST, EITHER, "server/resources", "Binary data MUST be properly encoded"),
+    Rule("mime-type", MUST, EITHER, "server/prompts", "The image data MUST be base64-encoded and include a valid MIME type."),
+    Rule("uri-syntax", MUST, SERVER, "server/resources", "Custom URI schemes MUST be in accordance with RFC3986, taking the above guidance in to account.", since=_2025_06),
+    Rule("uri-syntax", MUST, SERVER, "server/prompts", "Resources can contain either text or binary (blob) data and MUST include: A valid resource URI", until=_2025_03),
+    Rule("root-uri", MUST, CLIENT, "client/roots", "A root definition includes: This MUST be a file:// URI in the current specification."),
+    Rule("meta-key", MUST, EITHER, "basic/index", "If specified, MUST be a series of labels separated by dots (.), followed by a slash (/). Name: Unless empty, MUST begin and end with an alphanumeric character ([a-z0-9A-Z]).", since=_2025_06),
+    Rule("trace-context", MUST, EITHER, "basic/index", "When present, their values MUST follow W3C Trace Context and W3C Baggage formats respectively.", since=LATEST),
+    # `lists`
+    Rule("tool-name", SHOULD, SERVER, "server/tools", "Tool names SHOULD be between 1 and 128 characters in length (inclusive). The following SHOULD be the only allowed characters: uppercase and lowercase ASCII letters (A-Z, a-z), digits (0-9), underscore (_), hyphen (-), and dot (.)", since=LAST_LEGACY),
+    Rule("name-duplicate", SHOULD, SERVER, "server/tools", "Tool names SHOULD be unique within a server.", since=LAST_LEGACY),
+    Rule("tools-order", SHOULD, SERVER, "server/tools", "Servers SHOULD return tools in a deterministic order (i.e., the same ordering across requests when the underlying set of tools has not changed).", since=LATEST),
+    Rule("cache-scope-pages", MUST, SERVER, "server/utilities/caching", "Servers MUST apply the same cacheScope to all response pages for a given list request.", since=LATEST),
+    Rule("list-refused", MUST, SERVER, "server/tools", "Servers that declare the tools capability MUST respond to tools/list requests with the set of tools currently available to the requesting client.", since=LATEST),
+    Rule("list-changed-silent", SHOULD, SERVER, "server/tools", "When the list of available tools changes, servers that declared the listChanged capability SHOULD send a notification"),
+    # `server_answers`
+    Rule("log-secret", SHOULD, SERVER, "server/utilities/logging", "Log messages MUST NOT contain: Credentials or secrets"),
+    Rule("structured-text", SHOULD, SERVER, "server/tools", "For backwards compatibility, a tool that returns structured content SHOULD also return the serialized JSON in a TextContent block.", since=_2025_06),
+    Rule("embedded-undeclared", SHOULD, SERVER, "server/tools", "Servers that use embedded resources SHOULD implement the resources capability", since=_2025_06),
+    Rule("error-code-differs", SHOULD, SERVER, "server/prompts", "Servers SHOULD return standard JSON-RPC errors for common failure cases: Invalid prompt name: -32602 (Invalid params)"),
+    Rule("not-found-code", MUST, SERVER, "basic/utilities/tasks", "Receivers MUST return standard JSON-RPC errors for the following protocol error cases: Invalid or nonexistent taskId in tasks/get, tasks/result, or tasks/cancel: -32602 (Invalid params)", until=LAST_LEGACY),
+    Rule("not-found-code", MUST, SERVER, "server/resources", "If the requested resource does not exist, servers MUST return a JSON-RPC error with code -32602 (Invalid Params).", since=LATEST),
+    Rule("contents-empty", SHOULD, SERVER, "server/resources", "Servers MUST NOT return an empty contents array for a non-existent resource.", since=LATEST),
+    Rule("ping-answer", MUST, EITHER, "basic/utilities/ping", "The receiver MUST respond promptly with an empty response", until=LAST_LEGACY),
+    Rule("discover-missing", MUST, SERVER, "basic/versioning", "Servers MUST implement server/discover.", since=LATEST),
+    Rule("meta-accepted", MUST, SERVER, "basic/index", "A request missing any required field is malformed; the server MUST reject it with JSON-RPC error code -32602 (Invalid params).", since=LATEST),
+    # `client_requests`
+    Rule("answer-undeclared", MUST, CLIENT, "client/sampling", "Clients that support sampling MUST declare the sampling capability during initialization", until=LAST_LEGACY),
+    Rule("answer-undeclared", MUST, CLIENT, "client/sampling", "Clients that support sampling MUST declare the sampling capability in _meta.io.modelcontextprotocol/clientCapabilities on each request", since=LATEST),
+    Rule("roots-changed-silent", MUST, CLIENT, "client/roots", "When roots change, clients that support listChanged MUST send a notification", until=LAST_LEGACY),
+    Rule("elicits-secret", SHOULD, SERVER, "client/elicitation", "Servers MUST NOT request sensitive information through elicitation", _2025_06, _2025_06),
+    Rule("elicits-secret", SHOULD, SERVER, "client/elicitation", "Servers MUST NOT request sensitive information (passwords, API keys, etc.) via form mode", since=LAST_LEGACY),
+    Rule("elicitation-unknown", MUST, SERVER, "client/elicitation", "Servers sending notifications: MUST include the elicitationId established in the original elicitation/create request.", LAST_LEGACY, LAST_LEGACY),
+    Rule("sampling-context", SHOULD, SERVER, "schema", "Servers SHOULD only use these values if the client declares ClientCapabilities.sampling.context.", LAST_LEGACY, LAST_LEGACY),
+    Rule("sampling-context", SHOULD, SERVER, "schema", 'If not declared, servers SHOULD only use includeContext: "none" (or omit it).', since=LATEST),
+    Rule("tool-results-mixed", MUST, SERVER, "client/sampling", 'When a user message contains tool results (type: "tool_result"), it MUST contain ONLY tool results.', since=LAST_LEGACY),
+    Rule("tool-results-missing", MUST, SERVER, "client/sampling", "When using tool use in sampling, every assistant message containing ToolUseContent blocks MUST be followed by a user message that consists entirely of ToolResultContent blocks", since=LAST_LEGACY),
+    Rule("tool-choice", MUST, CLIENT, "client/sampling", '{mode: "none"}: Model MUST NOT use any tools', since=LAST_LEGACY),
+    # `tasks`
+    Rule("task-required", MUST, CLIENT, "basic/utilities/tasks", 'If execution.taskSupport is "required", clients MUST invoke the tool as a task.', LAST_LEGACY, LAST_LEGACY),
+    Rule("task-forbidden", MUST, CLIENT, "basic/utilities/tasks", 'If execution.taskSupport is not present or "forbidden", clients MUST NOT attempt to invoke the tool as a task.', LAST_LEGACY, LAST_LEGACY),
+    Rule("task-required-answer", MUST, SERVER, "basic/utilities/tasks", "Servers MUST return a -32601 (Method not found) error if a client does not attempt to do so.", LAST_LEGACY, LAST_LEGACY),
+    Rule("task-begin", MUST, SERVER, "basic/utilities/tasks", "Tasks MUST begin in the working status when created.", LAST_LEGACY, LAST_LEGACY),
+    Rule("task-answer", MUST, SERVER, "basic/utilities/tasks", "Receivers that accept a task-augmented request MUST return a CreateTaskResult as the response.", LAST_LEGACY, LAST_LEGACY),
+    Rule("task-id-reused", MUST, SERVER, "basic/utilities/tasks", "Task IDs MUST be unique among all tasks controlled by the receiver.", LAST_LEGACY, LAST_LEGACY),
+    Rule("task-transition", MUST, SERVER, "basic/utilities/tasks", "Receivers MUST only transition tasks through the following valid paths: Tasks with a completed, failed, or cancelled status are in a terminal state", LAST_LEGACY, LAST_LEGACY),
+    Rule("task-cancel-ended", MUST, SERVER, "basic/utilities/tasks", "Receivers MUST reject cancellation requests for tasks already in a terminal status (completed, failed, or cancelled) with error code -32602 (Invalid params).", LAST_LEGACY, LAST_LEGACY),
+    Rule("related-task", MUST, SERVER, "basic/utilities/tasks", "The tasks/result operation MUST include this metadata in its response, as the result structure itself does not contain the task ID.", LAST_LEGACY, LAST_LEGACY),
     # `http_heads`
     Rule("accept", MUST, CLIENT, "basic/transports", "The client MUST include an Accept header, listing both application/json and text/event-stream as supported content types.", _2025_03, LAST_LEGACY),
     Rule("accept", MUST, CLIENT, "basic/transports/streamable-http", "The client MUST include an Accept header listing both application/json and text/event-stream as supported content types.", since=LATEST),
@@ -279,6 +338,7 @@ RULES = (
     Rule("stream-goes-on", SHOULD, SERVER, "basic/transports", "After the JSON-RPC response has been sent, the server SHOULD close the SSE stream.", _2025_06, _2025_06),
     Rule("stream-goes-on", SHOULD, SERVER, "basic/transports", "After the JSON-RPC response has been sent, the server SHOULD terminate the SSE stream.", LAST_LEGACY, LAST_LEGACY),
     Rule("stream-goes-on", SHOULD, SERVER, "basic/transports/streamable-http", "The final JSON-RPC response SHOULD terminate the stream.", since=LATEST),
+    Rule("retry-ignored", MUST, CLIENT, "basic/transports", "The client MUST respect the retry field, waiting the given number of milliseconds before attempting to reconnect.", LAST_LEGACY, LAST_LEGACY),
     # `http_sse`
     Rule("sse-endpoint", MUST, SERVER, "basic/transports", "When a client connects, the server MUST send an endpoint event containing a URI for the client to use for sending messages.", until=FIRST),
     Rule("sse-post", MUST, CLIENT, "basic/transports", "All subsequent client messages MUST be sent as HTTP POST requests to this endpoint.", until=FIRST),

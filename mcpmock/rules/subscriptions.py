@@ -25,6 +25,12 @@ _KINDS = {
     "notifications/resources/list_changed": "resourcesListChanged",
     "notifications/resources/updated": "resourceSubscriptions",
 }
+_KINDS_OF_LISTS = {
+    "tools/list": "toolsListChanged",
+    "prompts/list": "promptsListChanged",
+    "resources/list": "resourcesListChanged",
+    "resources/templates/list": "resourcesListChanged",
+}
 
 
 @attrs.define
@@ -62,6 +68,20 @@ class Subscriptions:
                     yield from self._check_change(checked, method)
             case _:
                 pass
+
+    def hearing(self, method: str) -> int | None:
+        """Return the call index of an acknowledged subscription that tells of changes of a list,
+        None if there is none.
+        """
+        kind = _KINDS_OF_LISTS.get(method)
+        return next(
+            (
+                index
+                for index, listen in self._listens.items()
+                if listen.acknowledged and listen.filter.get(kind or "")
+            ),
+            None,
+        )
 
     def _check_change(self, checked: CheckedMessage, method: str) -> Iterator[Breach]:
         call, tag = checked.attribution.call, checked.meta.get(_ID)

@@ -125,11 +125,20 @@ def test_the_tasks_extension() -> None:
     assert {"tasks/get", "tasks/update", "tasks/cancel", "notifications/tasks"} == extended
 
 
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_the_skills_extension(revision: str) -> None:
+    """Its methods may be sent in every revision, by the client."""
+    rows = methods(revision, Sender.CLIENT).values()
+    extended = {row.name for row in rows if row.extension == "io.modelcontextprotocol/skills"}
+
+    assert {"skills/list", "skills/get", "resources/directory/read"} == extended
+
+
 def test_cacheable_results() -> None:
     """The operations whose results carry caching hints, as the specification lists them."""
     assert {
         "server/discover", "tools/list", "prompts/list", "resources/list",
-        "resources/templates/list", "resources/read",
+        "resources/templates/list", "resources/read", "skills/list", "skills/get",
     } == CACHEABLE  # fmt: skip
 
 
@@ -138,6 +147,7 @@ def test_what_a_request_names() -> None:
     assert NAMES["tools/call"] == NAMES["prompts/get"] == "name"
     assert NAMES["resources/read"] == NAMES["resources/subscribe"] == "uri"
     assert "tasks/get" not in NAMES
-    assert {"tools/list", "resources/list", "resources/templates/list", "prompts/list"} == set(
-        LISTS
-    )
+    assert {
+        "tools/list", "resources/list", "resources/templates/list", "prompts/list", "skills/list",
+        "resources/directory/read",
+    } == set(LISTS)  # fmt: skip

@@ -21,6 +21,7 @@ SAMPLE = request(1, "sampling/createMessage", {"messages": [], "maxTokens": 1})
 TOOLED = request(1, "sampling/createMessage", {"messages": [], "maxTokens": 1, "tools": []})
 VISIT = request(1, "elicitation/create", {"mode": "url", "url": "http://x", "message": "go"})
 FORM = request(1, "elicitation/create", {"message": "go", "requestedSchema": {}})
+COMPLETED = notification("notifications/elicitation/complete", {"elicitationId": "e"})
 TASK = request(1, "tools/call", {"name": "dig", "task": {}})
 
 
@@ -33,7 +34,7 @@ def answered(method: str, feature: str) -> list[Planted]:
     """In either era: the result of a method that the server did not declare."""
     legacy = opening(server=without(feature))
     return [
-        Planted("capability", [*legacy, c2s(request(1, method)), s2c(error(1))]),
+        Planted("capability", [*legacy, c2s(request(1, method)), s2c(error(1, -32601))]),
         Planted(
             f"{feature}-undeclared",
             [*modern(without(feature)), c2s(ask(1, method)), s2c(done(1, HINTED))],
@@ -84,6 +85,15 @@ def test_what_is_declared_is_allowed() -> None:
 
     assert [] == names(*opened, s2c(VISIT), c2s(TASK))
     assert [] == names(*opened, s2c(TOOLED), s2c(CHANGED), s2c(LOG))
+
+
+def test_a_completed_elicitation_needs_the_clients_mode() -> None:
+    """The capability is the client's, though the server sends the notification."""
+    visited = [s2c(VISIT.replace(b'"mode"', b'"elicitationId":"e","mode"')), s2c(COMPLETED)]
+    client = {**CLIENT, "elicitation": {"url": {}}}
+
+    assert [] == names(*opening(client=client), *visited)
+    assert ["elicitation-mode", "capability"] == names(*opening(), *visited)
 
 
 def test_completions_had_no_capability_at_first() -> None:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from mcpmock.protocol.messages import C2S
+from mcpmock.rules.checker import check
 from tests.rules.violations import (
     HINTS,
     HTTP,
@@ -55,7 +58,21 @@ def old(rule: str, revision: str, *steps: Step) -> Planted:
 
 ROOTS = request(1, "roots/list")
 MODERN_CALL: list[Step] = [asked(2, ask(1, "prompts/list"), "prompts/list"), opens(2)]
+
+
+def resumed(retry: int, *steps: Step, version: str = "2025-11-25") -> list[Step]:
+    """A stream that the server ends after it has asked to wait, and that is resumed behind
+    `steps`, each of which takes a second.
+    """
+    begun: list[Step] = [posted(3, CALL, version), opens(3), says(3, UP, id="1", retry=retry)]
+    return [*begun, ends(3), *steps, got(4, version, last_event_id="1"), opens(4), says(4, DONE)]
+
+
+WAIT: Step = [*posted(9, notification("notifications/roots/list_changed")), *accepts(9)]
 PLANTED = [
+    opened(*resumed(1060), rule="retry-ignored"),
+    opened(*resumed(60_000, WAIT, WAIT), rule="retry-ignored"),
+    opened(*resumed(5000, WAIT), rule="retry-ignored"),
     opened(posted(3, CALL), got(4), opens(4), says(4, DONE), rule="response-on-get"),
     *(
         opened(
@@ -186,3 +203,46 @@ def test_an_event_without_an_id() -> None:
         reused = [one for one in found if one.rule.name == "event-id-reused"]
         assert ["the event id 1, used before"] == [one.text for one in reused]
         assert ["event-id-reused"] == [one.rule.name for one in found]
+
+
+@pytest.mark.parametrize(
+    "steps",
+    [
+        resumed(1000),
+        resumed(1050),
+        resumed(3000, WAIT, WAIT),
+        resumed(0),
+        [*resumed(1000), ends(4), WAIT, got(5, last_event_id="1")],
+    ],
+)
+def test_a_client_that_waits(steps: list[Step]) -> None:
+    """It resumes when it should, or as good as then."""
+    assert [] == found_in(*opening_http(), *steps)
+
+
+def test_who_ended_the_stream_and_when() -> None:
+    """A stream that the client ended is resumed at any time, one without times is not judged, and
+    before 2025-11-25 there was no such rule.
+    """
+    left = resumed(60_000)
+    left[3] = ends(3, "closed", C2S)
+    assert [] == found_in(*opening_http(), *left)
+    assert [] == names(*opening_http(), *resumed(60_000), transport=HTTP)
+    old_one = resumed(60_000, version="2025-06-18")
+    assert ["stream-cut"] == found_in(*opening_http("2025-06-18"), *old_one)
+
+
+def test_a_wait_holds_for_the_stream() -> None:
+    """A stream that ends again is resumed as the server asked at first; another stream is not."""
+    again: list[Step] = [ends(4), got(5, last_event_id="1")]
+    steps = [*resumed(1060, WAIT)[:-1], *again]
+    assert ["retry-ignored"] == found_in(*opening_http(), *steps)
+    other: list[Step] = [posted(6, OTHER), opens(6), says(6, response(2)), ends(6), got(7)]
+    assert [] == found_in(*opening_http(), *resumed(60_000)[:4], *other)
+
+
+def found_in(*steps: Step) -> list[str]:
+    """The rules that a recording breaks, which has times."""
+    row = Planted("", steps, HTTP, 2)
+    checked = (getattr(one, "violation", None) for one in check(row.cassette))
+    return [one.rule.name for one in checked if one is not None and one.rule.name != "shape"]

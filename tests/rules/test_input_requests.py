@@ -7,8 +7,18 @@ from typing import Any
 import pytest
 
 from mcpmock.rules import input_requests as module
-from tests.rules.violations import Planted, ask, done, modern, names
-from tests.support import c2s, s2c
+from mcpmock.rules import rounds
+from tests.rules.violations import (
+    HTTP,
+    Planted,
+    ask,
+    asked,
+    done,
+    modern,
+    modern_http,
+    names,
+)
+from tests.support import answers, c2s, s2c
 
 CALL = c2s(ask(1, "tools/call", {"name": "dig"}))
 SAMPLE = {"method": "sampling/createMessage", "params": {}}
@@ -21,6 +31,13 @@ def wants(id_: int = 1, **result: Any) -> Any:
 
 def again(id_: int, **params: Any) -> Any:
     return c2s(ask(id_, "tools/call", {"name": "dig", **params}))
+
+
+def with_state(state: str, **params: Any) -> Any:
+    return again(2, requestState=state, **params)
+
+
+GIVEN_B = again(2, inputResponses={"b": {}})
 
 
 def asks_for(capabilities: Any, method: str, **params: Any) -> list[Any]:
@@ -48,6 +65,44 @@ PLANTED = [
     Planted(
         "request-state", [*modern(), CALL, wants(requestState="s"), again(2, requestState="t")]
     ),
+    Planted("input-missing", [*modern(), CALL, wants(inputRequests={"a": SAMPLE}), GIVEN_B]),
+    Planted(
+        "input-missing",
+        [*modern(), CALL, wants(inputRequests={"a": SAMPLE}, requestState="s"), with_state("s")],
+    ),
+    Planted(
+        "input-missing",
+        [*modern(), CALL, wants(inputRequests={"a": SAMPLE, "b": SAMPLE}), GIVEN_B],
+    ),
+    Planted(
+        "input-missing",  # told by its state, though its arguments differ
+        [
+            *modern(),
+            CALL,
+            wants(inputRequests={"a": SAMPLE}, requestState="s"),
+            with_state("s", arguments={"x": 1}),
+        ],
+    ),
+    Planted(
+        "state-dropped",
+        [
+            *modern(),
+            CALL,
+            wants(inputRequests={"a": SAMPLE}, requestState="s"),
+            again(2, inputResponses={"a": {}}),
+        ],
+    ),
+    Planted("state-dropped", [*modern(), CALL, wants(requestState="s"), again(2)]),
+    Planted(
+        "state-dropped",
+        [
+            *modern_http(),
+            asked(2, CALL.raw, "tools/call", "dig"),
+            answers(2, wants(inputRequests={"a": SAMPLE}, requestState="s").raw),
+            asked(3, again(2, inputResponses={"a": {}}).raw, "tools/call", "dig"),
+        ],
+        HTTP,
+    ),
     Planted("elicitation-mode", elicits({"form": {}}, mode="url")),
     Planted("elicitation-mode", elicits({}, mode="url")),
     Planted("elicitation-mode", elicits({"url": {}})),
@@ -66,6 +121,68 @@ def test_rounds() -> None:
     ]
 
     assert [] == names(*modern(), CALL, *rounds)
+
+
+OPEN = [*modern(), CALL, wants(inputRequests={"a": SAMPLE}, requestState="s")]
+FINE = {
+    "an answer to each": [*OPEN, with_state("s", inputResponses={"a": {}})],
+    "more answers": [*OPEN, with_state("s", inputResponses={"a": {}, "b": {}})],
+    "a call of its own": [*OPEN, again(2, arguments={"x": 1})],
+    "the same call again": [*OPEN, again(2)],
+    "another method": [*OPEN, c2s(ask(2, "prompts/get", {"name": "dig"}))],
+    "only the state": [*modern(), CALL, wants(requestState="s"), with_state("s")],
+    "two at once": [
+        *OPEN,
+        again(5),
+        wants(5, inputRequests={"b": SAMPLE}, requestState="t"),
+        with_state("t", inputResponses={"b": {}}),
+        again(3, requestState="s", inputResponses={"a": {}}),
+    ],
+    "a retry after a retry": [
+        *OPEN,
+        with_state("s", inputResponses={"a": {}}),
+        s2c(done(2)),
+        again(3),
+    ],
+    "redacted": [
+        *modern(),
+        CALL,
+        wants(inputRequests={"a": SAMPLE}, requestState="mcpmock:secret:state:1"),
+        with_state("mcpmock:secret:state:1", inputResponses={"a": {}}),
+    ],
+}
+
+
+@pytest.mark.parametrize("steps", FINE.values(), ids=FINE)
+def test_these_rounds_are_right(steps: list[Any]) -> None:
+    """Each is much like one that is wrong."""
+    assert [] == names(*steps)
+
+
+def test_rounds_meet_over_http() -> None:
+    """Each request of a round is an exchange of its own, and may come from another caller."""
+    steps = [
+        *modern_http(),
+        asked(2, CALL.raw, "tools/call", "dig"),
+        answers(2, wants(inputRequests={"a": SAMPLE}, requestState="s").raw),
+        asked(3, with_state("s").raw, "tools/call", "dig"),
+    ]
+
+    assert ["input-missing"] == names(*steps, transport=HTTP, sessionless=True)
+
+
+def test_memory_of_rounds_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The latest are remembered, and long input requests only by their names."""
+    monkeypatch.setattr(rounds, "MAX_REMEMBERED", 2)
+    monkeypatch.setattr(rounds, "_MAX_REQUESTS_BYTES", 1)
+    found = rounds.Rounds()
+    for name in "abcd":
+        found.begin(name.encode(), {name: SAMPLE}, name, {})
+
+    assert found.take(b"a", {"requestState": "a"}) is None
+    last = found.take(b"d", {"requestState": "d"})
+    assert last is not None
+    assert (("d",), {}) == (last.keys, last.requests)
 
 
 def test_modes_and_tools_that_were_declared() -> None:

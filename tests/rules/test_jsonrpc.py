@@ -38,6 +38,7 @@ from tests.support import (
 )
 
 PING = request(1, "ping")
+ASK = request(1, "tools/list")
 PLANTED = [
     Planted("not-a-message", [*opening(), s2c(b"listening on port 80")]),
     Planted("not-a-message", [*modern(), s2c(b"listening on port 80")]),
@@ -63,17 +64,17 @@ PLANTED = [
     Planted("result-id", [*opening(), c2s(PING), s2c(response(None))]),
     Planted(
         "result-and-error",
-        [*opening("2025-03-26"), c2s(PING), s2c(response(1)[:-1] + b',"error":{}}')],
+        [*opening("2025-03-26"), c2s(ASK), s2c(response(1)[:-1] + b',"error":{}}')],
     ),
-    Planted("result-and-error", [*opening(), c2s(PING), s2c(response(1)[:-1] + b',"error":{}}')]),
-    Planted("error-code", [*opening(), c2s(PING), s2c(error(1).replace(b"-32602", b'"-32602"'))]),
+    Planted("result-and-error", [*opening(), c2s(ASK), s2c(response(1)[:-1] + b',"error":{}}')]),
+    Planted("error-code", [*opening(), c2s(ASK), s2c(error(1).replace(b"-32602", b'"-32602"'))]),
     Planted(
         "error-members",
-        [*opening("2025-03-26"), c2s(PING), s2c(b'{"jsonrpc":"2.0","id":1,"error":{"code":1}}')],
+        [*opening("2025-03-26"), c2s(ASK), s2c(b'{"jsonrpc":"2.0","id":1,"error":{"code":1}}')],
     ),
     Planted(
         "error-members",
-        [*opening(), c2s(PING), s2c(b'{"jsonrpc":"2.0","id":1,"error":{"message":"no"}}')],
+        [*opening(), c2s(ASK), s2c(b'{"jsonrpc":"2.0","id":1,"error":{"message":"no"}}')],
     ),
     Planted("members-object", [*opening(), c2s(request(1, "ping", [1]))]),
     Planted(

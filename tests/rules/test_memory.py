@@ -24,12 +24,15 @@ def test_a_request_is_kept_without_its_arguments() -> None:
 
     assert slim_request(short) is short
     assert isinstance(long, Request)
-    assert {"_meta": {"progressToken": 7}, "task": {}, "name": "dig"} == decode(long.params or b"")
+    kept = {"_meta": {"progressToken": 7}, "task": {}, "name": "dig"}
+    assert kept == decode(long.params or b"")
+    assert b"{}" == getattr(slim_request(asked(name=LONG)), "params", None)
 
 
 def test_what_is_too_long_to_be_kept() -> None:
     """An id, and a `_meta`, for there may be a token in it."""
     assert not too_long(asked(arguments=LONG))
+    assert not too_long(asked(name=LONG))
     assert too_long(asked(_meta={"x": LONG}))
     assert too_long(parse(response(LONG)))
     assert b"{}" == getattr(slim_request(asked(_meta={"x": LONG})), "params", None)

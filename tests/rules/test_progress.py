@@ -71,8 +71,9 @@ def test_a_task_goes_on_after_its_answer() -> None:
     """The token of a task is good as long as the task is."""
     tasks: Any = {"tools": {}, "tasks": {"requests": {"tools": {"call": {}}}}}
     task = c2s(request(1, "tools/call", {"name": "dig", "task": {}}, token=7))
+    made = s2c(response(1, {"task": {"taskId": "t", "status": "working"}}))
 
-    assert [] == names(*opening(server=tasks), task, s2c(response(1)), UP)
+    assert [] == names(*opening(server=tasks), task, made, UP)
 
 
 def test_between_streams_there_is_no_order() -> None:
