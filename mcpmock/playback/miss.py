@@ -171,7 +171,7 @@ class Miss:
         one, rest = near.differences[0], len(near.differences) - 1
         recorded, live = shown_values(one)
         text = f"{excerpt(one.path, _MAX_PATH_CHARS)} {recorded}"
-        if self.asked.endswith("..."):
+        if self.asked.endswith("...") or ("\\u" in live and live not in self.asked):
             text += f", asked {live}"
         return text + (f" and {rest} more" if rest else "")
 

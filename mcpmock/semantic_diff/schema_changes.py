@@ -434,7 +434,8 @@ class _Comparer:
             form = self.new.form(other)
             here = _where(_at(one), None)
             if form.is_everything or form.is_nothing:
-                effect = _LESS if form.is_nothing else _MORE
+                had, has = name in old.required, name in new.required
+                effect = _effect(form.is_nothing or has > had, form.is_everything or had > has)
                 yield SchemaChange("removed", effect, here, _raw(one))
             else:
                 yield from _required_changes(name, old, new, here)

@@ -77,6 +77,26 @@ def test_a_miss_can_tell_of_any_value(odd: Any) -> None:
     assert -31999 == value(miss_error([b"1"], miss, batch=False).raw)["error"]["code"]
 
 
+@pytest.mark.parametrize(
+    ("recorded", "asked", "said"),
+    [
+        ("paypal", "p\u0430ypal", '"paypal", asked "p\\u0430ypal"'),
+        ("a b", "a\u00a0b", '"a b", asked "a\\u00a0b"'),
+        ("\u00e9", "e\u0301", '"\\u00e9", asked "e\\u0301"'),
+        ("a-b", "a\u2010b", '"a-b", asked "a\\u2010b"'),
+        ("p\u0430ypal", "paypal", '"p\\u0430ypal"'),
+        ("Oslo", "Bergen", '"Oslo"'),
+    ],
+)
+def test_a_message_about_texts_that_look_alike(recorded: str, asked: str, said: str) -> None:
+    """It shows both, with what differs escaped: the request itself is shown as it is."""
+    near = NearMiss(3, "different", (Mismatch("$.arguments.t", recorded, asked),))
+    miss = Miss("tools/call", (near,), asked=f'a {{"t":"{asked}"}}')
+
+    message = value(miss_error([b"1"], miss, batch=False).raw)["error"]["message"]
+    assert f"nearest: event 3, $.arguments.t {said}" == message.partition("; ")[2]
+
+
 def test_a_miss_of_an_odd_method() -> None:
     """A method that no encoder takes can be named too."""
     assert 1 == value(miss_error([b"1"], Miss("\ud800", ()), batch=False).raw)["id"]

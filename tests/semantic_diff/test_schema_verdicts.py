@@ -153,6 +153,11 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "now closed": (of(a=S), CLOSED, LESS),
     "now open": (CLOSED, of(a=S), MORE),
     "a member of a closed one": (CLOSED, {**of(a=S, b=S), "additionalProperties": False}, MORE),
+    "one of two required ones, then one that is closed": (
+        branches("anyOf", of("x", x=I), of("y", y=I)), of(v={**of(x=I), "additionalProperties": False}), BOTH),
+    "one of two required ones, then a closed map": (
+        branches("anyOf", of("x", x=I), of("y", y=I)),
+        of(v={"type": "object", "patternProperties": {"^x": I}, "additionalProperties": False}), BOTH),
     "a map by a pattern": (
         {"type": "object", "patternProperties": {"^(.*)$": I}}, {"type": "object", "additionalProperties": I}, SAME),
     "a closed map by a pattern": (
