@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import click
 
 from mcpmock.options.console import ConsoleOptions
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from mcpmock.sessions.servers import Server
 
 _PAGE_NICENESS = 10
+_NAME_AND_JSON = re.compile(r"([^\s{]*)\s*(.*)", re.DOTALL)
 _UNREDACTED = "--no-redact: the cassette will contain secrets in plain text"
 
 
@@ -132,7 +135,11 @@ def _check(record: RecordOptions, listening: ListenOptions) -> None:
 def _requests_of(record: RecordOptions, listening: ListenOptions) -> list[ClientRequest]:
     """Return the requests of the command line, in its order. Raises UsageError."""
     if not record.without_client:
+        if record.timeout != attrs.fields(RecordOptions).timeout.default:
+            raise click.UsageError("--timeout needs --list, --call or --request")
         return []
+    if record.timeout <= 0:
+        raise click.UsageError("--timeout: no server answers within 0 s")
     if given := "--watch" if record.watch else listening.given:
         raise click.UsageError(f"{given} is for a client; --list, --call and --request have none")
 
@@ -142,13 +149,14 @@ def _requests_of(record: RecordOptions, listening: ListenOptions) -> list[Client
 
     found = []
     for option, text in click.get_current_context().obj:
-        name, _, rest = text.strip().partition(" ")
+        name, given = _NAME_AND_JSON.fullmatch(text.strip()).groups()  # type: ignore[union-attr]
+        wanted = f"{text!r}: expected {'TOOL' if option == 'call' else 'METHOD'} and a JSON object"
         try:
-            params = loads(rest.strip() or "{}")
+            params = loads(given or "{}")
         except ValueError as error:
-            raise click.BadParameter(f"{text!r}: {error}", param_hint=f"--{option}") from error
-        if not isinstance(params, dict):
-            wanted = f"{text!r}: expected a JSON object behind {name}"
+            wanted = f"{wanted}: {error}"
+            raise click.BadParameter(wanted, param_hint=f"--{option}") from error
+        if not name or not isinstance(params, dict):
             raise click.BadParameter(wanted, param_hint=f"--{option}")
         if option == "call":
             name, params = "tools/call", {"name": name, "arguments": params}
@@ -167,9 +175,8 @@ def _request_front(
 
     redactor = Redactor(rules)
 
-    def print_answer(request: ClientRequest, answer: Response | None) -> None:
+    def print_answer(request: ClientRequest, answer: Response | None, text: str) -> None:
         said: dict[str, Any] = {"type": "answer", "method": request.method, "name": request.name}
-        text = "no answer in time"
         if answer is not None:
             kind = "result" if answer.error is None else "error"
             value = redactor.json(b'{"%b":%b}' % (kind.encode(), getattr(answer, kind)))
@@ -193,8 +200,6 @@ def _watched(front: Front, output: str, *, json: bool) -> Front:
     """Return the front, with `mcpmock watch` in a process of its own: nothing that it does can slow
     the recorder down. The address of a listener stays the first line on stderr.
     """
-    import attrs
-
     from mcpmock.sessions.http_front import HttpFront
 
     if not isinstance(front, HttpFront):

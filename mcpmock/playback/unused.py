@@ -5,10 +5,11 @@ Used by `playback.player` and `testing.unused`; `playback.candidates` knows what
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from mcpmock.printable import many
 from mcpmock.protocol.messages import encode
+from mcpmock.redaction.placeholders import fill
 
 from .candidates import Candidate
 from .request_key import MatchSubject, match_subject
@@ -34,12 +35,13 @@ def unused_requests(candidate: Candidate) -> dict[int, str]:
     """Return the requests that never came, by their place in the recorded session: method, tool,
     arguments and number of the event.
     """
-    events = candidate.plan.episode.events
+    events, variables = candidate.plan.episode.events, candidate.matcher.index.variables
+    texts = {} if variables is None else variables.recorded
     described: dict[int, str] = {}
     for event in candidate.unused:
         subject = match_subject(event.frame)
         if subject is not None:
-            described[event.index] = f"{_describe(subject)} (event {events[event.index].n})"
+            described[event.index] = f"{_describe(subject, texts)} (event {events[event.index].n})"
     return described
 
 
@@ -50,7 +52,8 @@ def list_requests(requests: Sequence[str]) -> str:
     return ", ".join(requests[:MAX_NAMED_REQUESTS]) + more
 
 
-def _describe(subject: MatchSubject) -> str:
+def _describe(subject: MatchSubject, texts: Mapping[str, str]) -> str:
+    """Return a request in words, with these texts in the place of their placeholders."""
     params = subject.params
     name = params.get("name") if isinstance(params, dict) else None
     words = [subject.method]
@@ -58,7 +61,8 @@ def _describe(subject: MatchSubject) -> str:
         words.append(name)
         params = params.get("arguments")
     if params:
-        text = (params if isinstance(params, bytes) else encode(params)).decode("utf-8", "replace")
+        raw = params if isinstance(params, bytes) else encode(params)
+        text = (fill(raw, texts) if texts else raw).decode("utf-8", "replace")
         cut = len(text) > _MAX_ARGUMENTS_LENGTH
         words.append(text[:_MAX_ARGUMENTS_LENGTH] + "..." if cut else text)
     return " ".join(words)

@@ -47,8 +47,11 @@ class _RequestDrive(Drive):
         client = await self._talk(modern=False)
         if client.refused and not self.stopped_by:
             client = await self._talk(modern=True)
-        if client.refused and not self.run.reach.status:
-            self.run.setup.say("the server refused both `initialize` and `server/discover`")
+        if not self.run.reach.status and not self.stopped_by:
+            if client.refused:
+                self.run.setup.say("the server refused both `initialize` and `server/discover`")
+            elif client.unanswered:
+                self.run.setup.say(client.unanswered)
         return client.failed
 
     async def _talk(self, *, modern: bool) -> RequestClient:

@@ -119,12 +119,19 @@ def test_a_cassette_that_exists(
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        (["--call", "add [1]"], "'add [1]': expected a JSON object behind add"),
-        (["--call", 'add {"a":}'], """'add {"a":}': Expecting value: line 1 column 6 (char 5)"""),
-        (["--request", "ping 1"], "'ping 1': expected a JSON object behind ping"),
+        (["--call", "add [1]"], "'add [1]': expected TOOL and a JSON object"),
+        (["--call", ""], "'': expected TOOL and a JSON object"),
+        (["--call", '{"a": 1}'], """'{"a": 1}': expected TOOL and a JSON object"""),
+        (["--call", 'add {"a":}'],
+         "expected TOOL and a JSON object: Expecting value: line 1 column 6 (char 5)"),
+        (["--call", "my tool {}"],
+         "expected TOOL and a JSON object: Expecting value: line 1 column 1 (char 0)"),
+        (["--request", "ping 1"], "'ping 1': expected METHOD and a JSON object"),
+        (["--list", "--timeout", "0"], "--timeout: no server answers within 0 s"),
+        (["--timeout", "3s"], "--timeout needs --list, --call or --request"),
         (["--list", "--watch"], "--watch is for a client; --list, --call and --request have none"),
     ],
-)
+)  # fmt: skip
 def test_requests_that_are_none(
     run: Run, tmp_path: Path, commands: Commands, given: list[str], said: str
 ) -> None:
@@ -140,7 +147,14 @@ def test_requests_in_the_order_written(run: Run, tmp_path: Path) -> None:
     file = tmp_path / "a.jsonl"
     mock = tmp_path / "mock.toml"
     mock.write_text('[[tool]]\nname = "a"\nreply = "{{x}}"\n')
-    given = ["--call", 'a {"x": "1"}', "--request", "x/y", "--call", 'a {"x": "password=s3cret99"}']
+    given = [
+        "--call",
+        'a{"x": "1"}',
+        "--request",
+        "x/y\t{}",
+        "--call",
+        'a {"x": "password=s3cret99"}',
+    ]
     command = [sys.executable, "-m", "mcpmock", "replay", "-q", mock]
 
     status, out, _ = run("record", "-q", "-o", file, "--list", *given, "--", *command)
@@ -150,6 +164,15 @@ def test_requests_in_the_order_written(run: Run, tmp_path: Path) -> None:
     assert other.startswith("x/y: -3")
     assert last == "a: password=mcpmock:secret:password:1"
     assert load(file).takes[0].sealed
+
+
+def test_a_server_that_ends_before_the_first_request(run: Run, tmp_path: Path) -> None:
+    """One line says so, and the status is 1."""
+    server = [sys.executable, "-c", "raise SystemExit(0)"]
+    status, out, err = run("record", "-o", tmp_path / "a.jsonl", "--list", "--", *server)
+
+    said = "mcpmock: `initialize`: no answer: the server ended\n"
+    assert (1, "", said) == (status, out, err)
 
 
 def test_a_file_that_is_no_cassette(run: Run, tmp_path: Path, commands: Commands) -> None:

@@ -19,6 +19,7 @@ from tests.support import (
     cassette,
     in_session,
     over_http,
+    player_of,
     post,
     replay_http,
     request,
@@ -80,6 +81,16 @@ def test_an_answer_carries_the_live_text(
     expected = 'a"b\n, NY; New York Citysomething' if expected is None else expected
 
     assert said(expected) == asked(played, call(1, "f", city=live))["result"]
+
+
+def test_what_was_left_over_has_the_recorded_text() -> None:
+    """Nothing in it is secret."""
+    played = echoing(cassette(c(call(1, "f", city="Oslo")), s(response(1))), "$.arguments.city")
+    played.heard(call(1, "g"))
+
+    assert ['1 recorded request never came: tools/call f {"city":"Oslo"} (event 1)'] == player_of(
+        played
+    ).leftovers()
 
 
 def test_without_the_option_no_byte_changes() -> None:

@@ -40,8 +40,8 @@ class ClientRequest:
         return name if self.method == "tools/call" and isinstance(name, str) else None
 
 
-AnswerReport = Callable[[ClientRequest, m.Response | None], None]
-"""Gets each request with its answer; None where none came in time."""
+AnswerReport = Callable[[ClientRequest, m.Response | None, str], None]
+"""Gets each request with its answer; None where there is none, with the reason."""
 _Talk = Generator[ClientRequest, m.Response | None, None]
 
 
@@ -57,11 +57,15 @@ class RequestClient(Stage):
     modern: bool = False
     """Whether it speaks 2026-07-28, else the revisions before it."""
     client_info: Mapping[str, Any] = attrs.field(factory=dict)
-    on_answer: AnswerReport = lambda _request, _answer: None
+    on_answer: AnswerReport = lambda _request, _answer, _why: None
     refused: bool = False
     """Whether the server refused the handshake."""
     failed: int = 0
     """How many requests got an error or no answer."""
+    unanswered: str = ""
+    """Why the server did not answer the handshake; empty if it did."""
+    _asked: int = 0
+    """How many of `requests` were sent."""
     _waiting: ClientRequest | None = None
     _id: int = 0
     _due: float = inf
@@ -84,7 +88,9 @@ class RequestClient(Stage):
         actions: list[Action] = [Send(logged)]
         for frame in seen:
             if isinstance(frame.fact, m.ProcessExit | m.StreamEnd) and self._waiting is not None:
-                self._settle(None)
+                self._settle(None, "no answer: the server ended")
+                for request in self.requests[self._asked :]:
+                    self._report(request, None, "not sent: the server ended")
                 self._talk.close()
                 self._over = True
             if isinstance(frame.fact, m.ProcessExit):
@@ -98,7 +104,7 @@ class RequestClient(Stage):
         elif now >= self._due and self._waiting is not None:
             cancelled = {"requestId": self._id, "reason": "no answer in time"}
             self._outgoing.append(edit.notification(CANCELLED, cancelled))
-            self._settle(None)
+            self._settle(None, "no answer in time")
             self._go_on(None, now)
         return self._send(now)
 
@@ -117,12 +123,18 @@ class RequestClient(Stage):
                     self._settle(message)
                     self._go_on(message, now)
 
-    def _settle(self, answer: m.Response | None) -> None:
+    def _settle(self, answer: m.Response | None, why: str = "") -> None:
         """Report the answer to the request that waits."""
         request, self._waiting, self._due = self._waiting, None, inf
-        if request is not None and request.method not in _HANDSHAKES:
-            self.failed += answer is None or answer.error is not None
-            self.on_answer(request, answer)
+        if request is not None:
+            self._report(request, answer, why)
+
+    def _report(self, request: ClientRequest, answer: m.Response | None, why: str) -> None:
+        self.failed += answer is None or answer.error is not None
+        if request.method not in _HANDSHAKES:
+            self.on_answer(request, answer, why)
+        elif answer is None:
+            self.unanswered = f"`{request.method}`: {why}"
 
     def _go_on(self, answer: m.Response | None, now: float) -> None:
         """Make the next request; after the last one end the input."""
@@ -160,7 +172,6 @@ class RequestClient(Stage):
         answer = yield self._handshake()
         if answer is None or answer.error is not None:
             self.refused = answer is not None
-            self.failed += 1
             return
         if not self.modern:
             self._outgoing.append(edit.notification("notifications/initialized"))
@@ -168,7 +179,8 @@ class RequestClient(Stage):
         for row in methods(LATEST if self.modern else LAST_LEGACY, Sender.CLIENT).values():
             if self.lists and row.lists is not None and row.gate in offered:
                 yield from self._list(row.name)
-        for request in self.requests:  # noqa: UP028 (`yield from` a list takes no answers)
+        for request in self.requests:
+            self._asked += 1
             yield request
 
     def _handshake(self) -> ClientRequest:

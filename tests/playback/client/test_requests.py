@@ -25,8 +25,8 @@ class Session:
         self.pipeline = Pipeline([self.client])
         self._out = [*self.pipeline.begin(0.0)]
 
-    def _note(self, asked: ClientRequest, answer: Response | None) -> None:
-        kind = "none" if answer is None else "result" if answer.error is None else "error"
+    def _note(self, asked: ClientRequest, answer: Response | None, why: str) -> None:
+        kind = why if answer is None else "result" if answer.error is None else "error"
         self.answers.append((asked.method, kind))
 
     def says(self, now: float, *answers: bytes | Frame) -> list[Any]:
@@ -98,7 +98,7 @@ def test_silence() -> None:
     assert "ping" == ping["method"]
     assert [] == session.says(3, response(2))
     assert [END] == session.says(3, response(3))
-    assert [("tools/call", "none"), ("ping", "result")] == session.answers
+    assert [("tools/call", "no answer in time"), ("ping", "result")] == session.answers
 
 
 @pytest.mark.parametrize("end", [hangs_up(S2C), exits(3)], ids=["output", "process"])
@@ -108,7 +108,24 @@ def test_a_server_that_ends(end: Frame) -> None:
     session.opened()
 
     assert [END] == session.says(1, end)
-    assert ([("tools/call", "none")], 1) == (session.answers, session.client.failed)
+    assert [
+        ("tools/call", "no answer: the server ended"), ("ping", "not sent: the server ended"),
+    ] == session.answers  # fmt: skip
+    assert 2 == session.client.failed
+
+
+@pytest.mark.parametrize(
+    ("events", "why"),
+    [((), "no answer in time"), ((exits(3),), "no answer: the server ended")],
+    ids=["silent", "ended"],
+)
+def test_an_unanswered_handshake(events: tuple[Frame, ...], why: str) -> None:
+    """The session failed, and says why."""
+    session = Session(timeout=2, lists=True)
+    session.says(0)
+
+    assert END == session.says(1 if events else 2, *events)[-1]
+    assert (1, f"`initialize`: {why}") == (session.client.failed, session.client.unanswered)
 
 
 def test_requests_of_the_server() -> None:
