@@ -42,8 +42,13 @@ def review(paths: tuple[str, ...], reviewing: ReviewOptions, console: ConsoleOpt
 
     if reviewing.accept + reviewing.reject + reviewing.only_list > 1:
         raise click.UsageError("--accept, --reject and --list are mutually exclusive")
-    pending = list(find_pending(map(Path, paths or (".",)), reviewing.test))
+    places = [Path(path) for path in paths or (".",)]
+    pending = list(find_pending(places, reviewing.test))
     decided = reviewing.accept or reviewing.reject
+    if not pending and reviewing.test is not None and (others := list(find_pending(places, None))):
+        tests = ", ".join(dict.fromkeys(one.test or _NO_TEST for one in others))
+        say(f"--test {reviewing.test} fits none of the pending tests: {tests}")
+        return 1
     if not pending:
         if not console.json and not console.quiet:
             say("no recordings of failed tests here")

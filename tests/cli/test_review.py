@@ -133,8 +133,10 @@ def test_a_test_that_is_new(run: Run, folder: Path) -> None:
         (["nowhere.rej.jsonl"], 3, "nowhere.rej.jsonl: no such file"),
         (["--list", "cassettes/bad.rej.jsonl"], 3, "cassette"),
         (["cassettes/quiet.jsonl"], 0, "no recordings of failed tests"),
+        (["--accept", "--test", "x", "cassettes/x.rej.jsonl"], 1,
+         "mcpmock: --test x fits none of the pending tests: b, d\n"),
     ],
-)
+)  # fmt: skip
 def test_what_makes_no_sense(
     run: Run, folder: Path, arguments: list[str], status: int, words: str
 ) -> None:
