@@ -73,6 +73,9 @@ def _describe_text(name: str, data: bytes, start: bytes) -> tuple[str, str | Non
         return f"line 1: {CONFLICT}", conflict_hint(name)
     if first[:14].lower().startswith((b"<!doctype html", b"<html")):
         return "is not a cassette: it is a web page", "download the file itself"
+    if name.endswith(".toml"):
+        play = mcpmock_command("replay", name)
+        return "is not a cassette: it is TOML", f"`{play}` plays it, if it is a mock"
     if first == b"{" or (first[:1] == b"[" and first[:2] != b"[["):
         return _describe_document(data)
     if first[:1] == b"{":

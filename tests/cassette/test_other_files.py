@@ -163,3 +163,12 @@ def test_a_recorder_leaves_another_file_alone() -> None:
 
 def test_recover_reads_past_a_byte_order_mark() -> None:
     assert WHOLE == recover(b"\xef\xbb\xbf" + WHOLE).data
+
+
+def test_a_mock_is_no_cassette(tmp_path: Path) -> None:
+    """It is said what plays it."""
+    file = tmp_path / "mock.toml"
+    file.write_text('[[tool]]\nname = "now"\nreply = "noon"\n')
+
+    with pytest.raises(CassetteError, match="it is TOML; `mcpmock replay .*` plays it, if it is"):
+        load(file)
