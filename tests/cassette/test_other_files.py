@@ -170,5 +170,5 @@ def test_a_mock_is_no_cassette(tmp_path: Path) -> None:
     file = tmp_path / "mock.toml"
     file.write_text('[[tool]]\nname = "now"\nreply = "noon"\n')
 
-    with pytest.raises(CassetteError, match="it is TOML; `mcpmock replay .*` plays it, if it is"):
+    with pytest.raises(CassetteError, match=r"it is TOML; `mcpmock replay .*` plays it, if it is"):
         load(file)
