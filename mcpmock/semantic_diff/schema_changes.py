@@ -20,22 +20,16 @@ import attrs
 from .normalize import key_of
 from .schema_document import EVERYTHING, Schema, SchemaDocument, changed_references
 from .schema_forms import (
-    LOWER,
     OBJECTS,
-    SCALARS,
-    TYPES,
-    UPPER,
     Alternative,
     Contained,
     FormReader,
     SchemaBound,
     SchemaForm,
     SchemaValue,
-    is_multiple,
-    is_number,
-    note_rule,
-    value_key,
 )
+from .schema_keywords import LOWER, SCALARS, TYPES, UPPER, note_rule
+from .schema_values import is_multiple, is_number, value_key
 from .severity import ABSENT, Change, DocumentPath, Item, ValuePath
 
 _MAX_STEPS = 80

@@ -9,9 +9,7 @@ The schemas inside are read when they are compared: a schema may refer to itself
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator
-from enum import Enum
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
@@ -19,138 +17,33 @@ from typing import Any
 
 import attrs
 
-from .normalize import key_of
 from .schema_document import EVERYTHING, Schema, SchemaDocument, SchemaPart
+from .schema_keywords import KEYWORDS, LOWER, SCALARS, TYPES, UPPER, KeywordEffect
+from .schema_values import (
+    EVERY_NAME,
+    EVERY_TEXT,
+    MAX_SEARCHED_CHARS,
+    exact,
+    is_multiple,
+    is_number,
+    is_readable,
+    matches,
+    type_of,
+    value_key,
+)
 from .severity import DocumentPath
 
-TYPES = ("null", "boolean", "number", "string", "array", "object")
-SCALARS = TYPES[:4]
 UNIONS = ("anyOf", "oneOf")
 OBJECTS = {"type": "object"}
 _TEXTS = {"type": "string"}
+_DEMANDED = ("pattern", "format", "multipleOf", "uniqueItems")
+_EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
 _MAX_ALTERNATIVES = 128
 """What several unions combine to; more are not compared."""
 _MAX_NESTED = 40
 """Schemas that a branch of a union stands in, without a member or item between them."""
 _MAX_BRANCHES = 2_000
 """Of one union."""
-
-
-class KeywordEffect(Enum):
-    """What a keyword does to what a schema accepts."""
-
-    LOWER = "a greater value accepts less"
-    UPPER = "a smaller value accepts less"
-    DEMAND = "its presence accepts less"
-    APPLIED = "it accepts less if a schema in it accepts less"
-    REVERSED = "it accepts less if the schema in it accepts more"
-    CONDITION = "it accepts less or more if the schema in it changes"
-    PLACED = "it is resolved in the normal form"
-    NOTE = "it accepts nothing less"
-
-
-@attrs.frozen
-class SchemaKeyword:
-    """A keyword of JSON Schema, of any draft that servers still send."""
-
-    effect: KeywordEffect
-    shape: type | tuple[type, ...] = object
-    """What its value is. Any other value says nothing that is known."""
-    types: tuple[str, ...] = TYPES
-    """The types of values that it is about."""
-    rule: str = "schema-note-changed"
-    """Of a note, the rule of the diff that a change of it falls under."""
-
-
-_NUMBER, _SCHEMA, _SCHEMAS = (int, float), (dict, bool), (list,)
-_ABOUT = {kind: (kind,) for kind in TYPES}
-_APPLIED, _DEMAND, _NOTE, _PLACED = (
-    KeywordEffect.APPLIED,
-    KeywordEffect.DEMAND,
-    KeywordEffect.NOTE,
-    KeywordEffect.PLACED,
-)
-KEYWORDS = {
-    "type": SchemaKeyword(_PLACED, (str, list)),
-    "enum": SchemaKeyword(_PLACED, list),
-    "const": SchemaKeyword(_PLACED),
-    "$ref": SchemaKeyword(_PLACED, str),
-    "$dynamicRef": SchemaKeyword(_PLACED, str),
-    "$recursiveRef": SchemaKeyword(_PLACED, str),
-    "$defs": SchemaKeyword(_PLACED, dict),
-    "definitions": SchemaKeyword(_PLACED, dict),
-    "allOf": SchemaKeyword(_PLACED, list),
-    "anyOf": SchemaKeyword(_PLACED, list),
-    "oneOf": SchemaKeyword(_PLACED, list),
-    "not": SchemaKeyword(KeywordEffect.REVERSED, _SCHEMA),
-    "if": SchemaKeyword(KeywordEffect.CONDITION, _SCHEMA),
-    "then": SchemaKeyword(_APPLIED, _SCHEMA),
-    "else": SchemaKeyword(_APPLIED, _SCHEMA),
-    "minimum": SchemaKeyword(KeywordEffect.LOWER, _NUMBER, _ABOUT["number"]),
-    "exclusiveMinimum": SchemaKeyword(_PLACED, _NUMBER, _ABOUT["number"]),
-    "maximum": SchemaKeyword(KeywordEffect.UPPER, _NUMBER, _ABOUT["number"]),
-    "exclusiveMaximum": SchemaKeyword(_PLACED, _NUMBER, _ABOUT["number"]),
-    "multipleOf": SchemaKeyword(_DEMAND, _NUMBER, _ABOUT["number"]),
-    "minLength": SchemaKeyword(KeywordEffect.LOWER, _NUMBER, _ABOUT["string"]),
-    "maxLength": SchemaKeyword(KeywordEffect.UPPER, _NUMBER, _ABOUT["string"]),
-    "pattern": SchemaKeyword(_DEMAND, str, _ABOUT["string"]),
-    "format": SchemaKeyword(_DEMAND, str, ("string", "number")),
-    "prefixItems": SchemaKeyword(_APPLIED, list, _ABOUT["array"]),
-    "items": SchemaKeyword(_APPLIED, (dict, bool, list), _ABOUT["array"]),
-    "additionalItems": SchemaKeyword(_APPLIED, _SCHEMA, _ABOUT["array"]),
-    "unevaluatedItems": SchemaKeyword(_APPLIED, _SCHEMA, _ABOUT["array"]),
-    "contains": SchemaKeyword(_APPLIED, _SCHEMA, _ABOUT["array"]),
-    "minContains": SchemaKeyword(_PLACED, _NUMBER, _ABOUT["array"]),
-    "maxContains": SchemaKeyword(_PLACED, _NUMBER, _ABOUT["array"]),
-    "minItems": SchemaKeyword(KeywordEffect.LOWER, _NUMBER, _ABOUT["array"]),
-    "maxItems": SchemaKeyword(KeywordEffect.UPPER, _NUMBER, _ABOUT["array"]),
-    "uniqueItems": SchemaKeyword(_DEMAND, bool, _ABOUT["array"]),
-    "properties": SchemaKeyword(_APPLIED, dict, _ABOUT["object"]),
-    "patternProperties": SchemaKeyword(_APPLIED, dict, _ABOUT["object"]),
-    "additionalProperties": SchemaKeyword(_APPLIED, _SCHEMA, _ABOUT["object"]),
-    "unevaluatedProperties": SchemaKeyword(_APPLIED, _SCHEMA, _ABOUT["object"]),
-    "propertyNames": SchemaKeyword(_APPLIED, _SCHEMA, _ABOUT["object"]),
-    "required": SchemaKeyword(_DEMAND, list, _ABOUT["object"]),
-    "minProperties": SchemaKeyword(KeywordEffect.LOWER, _NUMBER, _ABOUT["object"]),
-    "maxProperties": SchemaKeyword(KeywordEffect.UPPER, _NUMBER, _ABOUT["object"]),
-    "dependentRequired": SchemaKeyword(_DEMAND, dict, _ABOUT["object"]),
-    "dependentSchemas": SchemaKeyword(_APPLIED, dict, _ABOUT["object"]),
-    "dependencies": SchemaKeyword(_APPLIED, dict, _ABOUT["object"]),
-    "title": SchemaKeyword(_NOTE, rule="description-changed"),
-    "description": SchemaKeyword(_NOTE, rule="description-changed"),
-    "default": SchemaKeyword(_NOTE, rule="default-changed"),
-    "examples": SchemaKeyword(_NOTE),
-    "deprecated": SchemaKeyword(_NOTE),
-    "readOnly": SchemaKeyword(_NOTE),
-    "writeOnly": SchemaKeyword(_NOTE),
-    "$comment": SchemaKeyword(_NOTE),
-    "$schema": SchemaKeyword(_NOTE),
-    "$id": SchemaKeyword(_NOTE),
-    "$anchor": SchemaKeyword(_NOTE),
-    "$dynamicAnchor": SchemaKeyword(_NOTE),
-    "$vocabulary": SchemaKeyword(_NOTE),
-    "discriminator": SchemaKeyword(_NOTE),
-}
-"""Every keyword that is judged. A change of any other one (`contentSchema`, `x-..`) is said to be
-one whose effect is not known.
-"""
-_UNJUDGED = "schema-changed"
-
-
-def _named(effect: KeywordEffect) -> dict[str, str]:
-    return {name: one.types[0] for name, one in KEYWORDS.items() if one.effect is effect}
-
-
-LOWER, UPPER = _named(KeywordEffect.LOWER), _named(KeywordEffect.UPPER)
-"""The bounds, and the type that each is about."""
-_DEMANDED = ("pattern", "format", "multipleOf", "uniqueItems")
-_EXCLUSIVE = {"minimum": "exclusiveMinimum", "maximum": "exclusiveMaximum"}
-
-
-def note_rule(name: str) -> str:
-    """Return the rule of the diff for a keyword that does not change what is accepted."""
-    known = KEYWORDS.get(name)
-    return known.rule if known and known.effect is KeywordEffect.NOTE else _UNJUDGED
 
 
 @attrs.frozen
@@ -586,7 +479,7 @@ class _Reader:
         values = (found.values or {}).values()
         readable = "pattern" not in found.demands or (
             all(is_readable(one.value) for one in found.demands["pattern"].values())
-            and all(len(one) <= _MAX_SEARCHED_CHARS for one in values if isinstance(one, str))
+            and all(len(one) <= MAX_SEARCHED_CHARS for one in values if isinstance(one, str))
         )
         if found.values is not None and found.type in SCALARS and readable:
             found.values = {k: v for k, v in found.values.items() if found._fits(v)}
@@ -676,7 +569,9 @@ def _read_demands(part: SchemaPart, found: Alternative) -> None:
         known = KEYWORDS[name]
         if found.type not in known.types or not isinstance(value, known.shape):
             continue
-        if (name == "uniqueItems" and value is not True) or (name == "pattern" and value in _ALL):
+        if (name == "uniqueItems" and value is not True) or (
+            name == "pattern" and value in EVERY_TEXT
+        ):
             continue
         if name == "multipleOf" and is_number(value) and value == 1:
             found.integer = True
@@ -710,7 +605,7 @@ def _read_object(part: SchemaPart, found: Alternative) -> None:
         if "additionalProperties" in raw
         else None
     )
-    for everything in [patterns.pop(one) for one in [*patterns] if one in _ALL_NAMES]:
+    for everything in [patterns.pop(one) for one in [*patterns] if one in EVERY_NAME]:
         found.frames.append(MemberFrame(rest=everything))
         rest = None  # no name is left that matches no pattern
     if named or patterns or rest:
@@ -817,7 +712,11 @@ def _notes(flats: Iterable[SchemaPart]) -> dict[str, list[SchemaValue]]:
     for part in flats:
         for name, value in part.raw.items():
             known = KEYWORDS.get(name)
-            if known is None or known.effect is _NOTE or not isinstance(value, known.shape):
+            if (
+                known is None
+                or known.effect is KeywordEffect.NOTE
+                or not isinstance(value, known.shape)
+            ):
                 found.setdefault(name, []).append(SchemaValue(value, (*part.path, name)))
     return found
 
@@ -827,7 +726,7 @@ def _unreadable(part: SchemaPart) -> Iterator[SchemaValue]:
     for name in _type_list(part.raw):
         if name not in TYPES and name != "integer":
             yield SchemaValue(name, (*part.path, "type"))
-    long = any(len(name) > _MAX_SEARCHED_CHARS for name, _ in _object(part.raw, "properties"))
+    long = any(len(name) > MAX_SEARCHED_CHARS for name, _ in _object(part.raw, "properties"))
     for pattern, _ in _object(part.raw, "patternProperties"):
         if long or not is_readable(pattern):
             yield SchemaValue(pattern, (*part.path, "patternProperties", pattern))
@@ -840,71 +739,3 @@ def _object(raw: dict[str, Any], keyword: str) -> Iterable[tuple[str, Any]]:
 
 def _strings(value: Any) -> list[str]:
     return [one for one in value if isinstance(one, str)] if isinstance(value, list) else []
-
-
-def is_number(value: Any) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
-
-
-def exact(value: Any) -> Fraction | float:
-    """Return a number as it is written: 0.1 is a tenth."""
-    return Fraction(str(value)) if math.isfinite(value) else float(value)
-
-
-def is_multiple(value: Any, of: Any) -> bool:
-    return not is_number(of) or of == 0 or exact(value) % exact(of) == 0
-
-
-def type_of(value: Any) -> str:
-    """Return the type in JSON Schema; an integer is a number."""
-    if value is None:
-        return "null"
-    if isinstance(value, bool):
-        return "boolean"
-    if isinstance(value, int | float):
-        return "number"
-    return "string" if isinstance(value, str) else "array" if isinstance(value, list) else "object"
-
-
-def value_key(value: Any) -> bytes:
-    """Return a key that is equal for equal values: 1.0 is 1."""
-    return key_of(_with_integers(value))
-
-
-def _with_integers(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _with_integers(one) for name, one in value.items()}
-    if isinstance(value, list):
-        return [*map(_with_integers, value)]
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-_ALL = ("", "^", "$", ".*", "^.*", ".*$", "(.*)")
-"""Patterns that every text matches."""
-_ALL_NAMES = (*_ALL, "^.*$", "^(.*)$")
-"""Those that every name without a line end matches: the last is how TypeBox writes a map."""
-_REPEATED_REPEAT = re.compile(r"[*+}?]\)+[*+{]|\|[^()]*\)[*+{]")
-"""Such a pattern may take exponential time."""
-_MAX_SEARCHED_CHARS = 64
-"""`a*a*a*b` takes the fourth power of the length."""
-
-
-@lru_cache(maxsize=1024)
-def _compiled(pattern: str) -> re.Pattern[str] | None:
-    try:
-        return None if _REPEATED_REPEAT.search(pattern) else re.compile(pattern)
-    except (re.error, RecursionError, OverflowError):
-        return None
-
-
-def is_readable(pattern: str) -> bool:
-    """Return whether `matches` can say what the pattern matches."""
-    return _compiled(pattern) is not None
-
-
-def matches(pattern: str, text: Any) -> bool:
-    """Return whether a pattern is found in a text; not if that cannot be said."""
-    found = _compiled(pattern)
-    if found is None or not isinstance(text, str) or len(text) > _MAX_SEARCHED_CHARS:
-        return False
-    return found.search(text) is not None
