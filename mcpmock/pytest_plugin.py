@@ -18,9 +18,11 @@ import pytest
 
 from mcpmock.testing.plugin_session import (
     CASSETTE_USE,
+    COVERAGE,
     EXPECTED,
     FOLDER,
     PluginSession,
+    covers,
     without_traceback,
 )
 from mcpmock.testing.record_mode import MODES, config_mode
@@ -82,7 +84,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         dest="mcpmock_report",
         metavar="DIR",
         help="Write an HTML page to DIR for each failed test with an MCP server: what its clients "
-        "asked and got, beside what was recorded.",
+        "asked and got, beside what was recorded; and one of the coverage.",
+    )
+    group.addoption(
+        "--mcp-coverage",
+        dest="mcpmock_coverage",
+        action="store_true",
+        help="Say which of the tools, prompts, resources, parameters .. that MCP servers list the "
+        "tests have used.",
+    )
+    group.addoption(
+        "--mcp-coverage-min",
+        dest="mcpmock_coverage_min",
+        action="append",
+        metavar="[KIND=]N%",
+        help="The same, and fail if less than N percent is covered, of all or of a kind such as "
+        "parameters (repeatable).",
     )
     for name in ("ignore", "like", "echo"):
         text = f"Rules about what may differ, as in {name}= of the marker: one a line."
@@ -104,6 +121,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("markers", _MARKER)
+    if covers(config):
+        from mcpmock.testing.coverage import bounds_of
+
+        bounds_of(config)  # a wrong one ends the run before its tests
     if not hasattr(config, "workerinput"):
         config.pluginmanager.register(PluginSession(config), _CONTROLLER)
 
@@ -111,6 +132,19 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if (uses := config.stash.get(_uses, None)) is not None:
         uses.close()
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Say what the tests have covered; an xdist worker gives it to the process that has all."""
+    config = session.config
+    uses = config.stash.get(_uses, None)
+    tally = None if uses is None else uses.coverage
+    controller = config.pluginmanager.get_plugin(_CONTROLLER)
+    if controller is not None:
+        controller.judge_coverage(session, tally)
+    elif tally is not None:
+        config.workeroutput[COVERAGE] = [*tally.lines()]  # type: ignore[attr-defined]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -176,7 +210,13 @@ def server_uses(config: pytest.Config) -> ServerUses:
 
     if _uses not in config.stash:
         folder = getattr(config, "workerinput", {}).get(FOLDER)
-        config.stash[_uses] = uses = ServerUses(CassetteStore(folder and Path(folder)))
+        coverage = None
+        if covers(config):
+            from mcpmock.testing.coverage import CoverageTally
+
+            coverage = CoverageTally()
+        uses = ServerUses(CassetteStore(folder and Path(folder)), coverage)
+        config.stash[_uses] = uses
         uses.begin_test(config.stash.get(_test, ""))
     return config.stash[_uses]
 
@@ -329,7 +369,7 @@ def mcpmock_cassette(_mcpmock_settings: Settings) -> CassetteFile:
 
 
 @pytest.fixture
-def mcpmock_client(_mcpmock_settings: Settings) -> Client:
+def mcpmock_client(request: pytest.FixtureRequest, _mcpmock_settings: Settings) -> Client:
     """Give a fake client that plays the client of the cassette: `drive(command)`, `drive(url=...)`.
 
     @pytest.mark.mcpmock("weather.jsonl")
@@ -339,7 +379,8 @@ def mcpmock_client(_mcpmock_settings: Settings) -> Client:
     """
     from mcpmock.testing.servers import Client
 
-    return Client(_mcpmock_settings)
+    tally = server_uses(request.config).coverage if covers(request.config) else None
+    return Client(_mcpmock_settings, tally)
 
 
 @pytest.fixture
@@ -418,6 +459,7 @@ def mcpmock_server(
     with without_traceback(), using(settings, request.node.nodeid, uses.store) as use:
         request.node.stash[_using] = use
         uses.own.append(use)
+        uses.watch(use)
         if settings.explore is not None and isinstance(request.node, pytest.Function):
             from mcpmock.testing.explored_body import ExploredBody
 

@@ -21,7 +21,7 @@ from mcpmock.view.stats import Calls, Notifications, Stats, What, stats
 
 from .sources import read_data
 
-_BEGINNING = b'{"type":'
+LINES_BEGINNING = b'{"type":'
 """Of the lines of statistics; a cassette begins otherwise."""
 
 
@@ -90,7 +90,7 @@ def count_file(file: Path | str) -> CountedFile:
     Raises CassetteError for what cannot be read, is neither or has damage.
     """
     data = read_data(file)
-    if data.startswith(_BEGINNING):
+    if data.startswith(LINES_BEGINNING):
         return CountedFile(stats_of(file, data), ())
     cassette = loaded(file, data)
     return CountedFile(stats([cassette]), named_notices(cassette))

@@ -143,13 +143,13 @@ def _counts(cases: Sequence[JunitCase]) -> dict[str, str]:
     return {**numbers, "errors": str(failures.count(True))} if any(failures) else numbers
 
 
-def write_report(path: Path, text: str) -> None:
+def write_report(path: Path, text: str | bytes) -> None:
     """Write a report for other programs whole, or not at all; what is no file, such as a device,
     is written to. Raises CassetteError.
     """
     from mcpmock.cassette.file import replace_file, unusable
 
-    data = text.encode("utf-8", "backslashreplace")
+    data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")
     try:
         if path.exists() and not path.is_file():
             path.write_bytes(data)

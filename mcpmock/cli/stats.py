@@ -13,7 +13,9 @@ import click
 
 from mcpmock.options.comparing import SharingOptions
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.printable import many
+from mcpmock.options.option import given_flags
+from mcpmock.options.viewing import StatsOptions
+from mcpmock.printable import many, printable
 
 from .option_table import TableCommand, options
 from .options_files import MANY_FILES, list_files, work_on_each
@@ -27,7 +29,7 @@ from .output import (
     say,
     table,
 )
-from .reports import Report, print_report
+from .reports import Report, print_report, refuse_cassettes, write_report
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette, Notice
@@ -41,8 +43,10 @@ _BLOCKS, _ASCII_BLOCKS = " ▁▂▃▄▅▆▇█", " .:-=+*%#"
 
 @click.command(cls=TableCommand)
 @MANY_FILES
-@options(sharing=SharingOptions)
-def stats(files: tuple[str, ...], sharing: SharingOptions, console: ConsoleOptions) -> int:
+@options(counting=StatsOptions, sharing=SharingOptions)
+def stats(
+    files: tuple[str, ...], counting: StatsOptions, sharing: SharingOptions, console: ConsoleOptions
+) -> int:
     """Count the calls in cassettes, by method and tool.
 
     Columns: number of calls (`->` by the client, `<-` by the server), errors (`err`), cancelled
@@ -50,8 +54,16 @@ def stats(files: tuple[str, ...], sharing: SharingOptions, console: ConsoleOptio
     percentile of the latency (`p50`, `p99`), total size of requests (`asked`) and answers
     (`answer`). Empty columns are left out. A wide terminal also gets a histogram of the latencies.
     Several cassettes are counted together. A FILE may also hold the output of --json: it is added.
+
+    With --coverage: of the tools, prompts, resources and templates that servers listed, which ones
+    were used with success, with which parameters and values; and which tools failed at least once.
     """
     import msgspec
+
+    if counting.coverage:
+        return _print_coverage(files, counting, sharing, console)
+    if given := given_flags(counting):
+        raise click.UsageError(f"{given[0]} goes with --coverage")
 
     from mcpmock.batch.stats import count_file, lines_of
     from mcpmock.view.stats import Stats
@@ -70,6 +82,41 @@ def stats(files: tuple[str, ...], sharing: SharingOptions, console: ConsoleOptio
     report = Report(
         lines=chain(_calls_table(found), _notifications_table(found), [_last_line(found)]),
         values=map(msgspec.to_builtins, lines_of(found)),
+    )
+    return print_report(report, console, always=True, paged=True)
+
+
+def _print_coverage(
+    files: tuple[str, ...], counting: StatsOptions, sharing: SharingOptions, console: ConsoleOptions
+) -> int:
+    import msgspec
+
+    from mcpmock.batch.coverage import cover_file, lines_of_coverage
+    from mcpmock.cassette.model import Notice
+    from mcpmock.coverage.bounds import CoverageBounds
+    from mcpmock.coverage.coverage import Coverage
+    from mcpmock.view.coverage import coverage_lines, coverage_page
+
+    try:
+        bounds = CoverageBounds.parse(counting.min)
+    except ValueError as error:
+        raise click.BadParameter(printable(str(error)), param_hint="--min") from error
+    refuse_cassettes(counting.html)
+    found, notices = Coverage(), list[Notice]()
+    named = list_files(files, sharing.scheduler, quiet=console.quiet)
+    with work_on_each(cover_file, named, sharing, quiet=console.quiet, prints_each=False) as each:
+        for _name, covered_of in each:
+            covered = covered_of()
+            found.include(covered.coverage)
+            notices += covered.notices
+    for notice in () if console.quiet else notices:
+        say(notice_text(notice))
+    if counting.html is not None:
+        write_report(counting.html, coverage_page(found, bounds))
+    report = Report(
+        status=int(any(bounds.missed(found.counts()))),
+        lines=coverage_lines(found, bounds, verbose=console.verbose),
+        values=map(msgspec.to_builtins, lines_of_coverage(found, bounds)),
     )
     return print_report(report, console, always=True, paged=True)
 

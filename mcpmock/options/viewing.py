@@ -90,3 +90,21 @@ class LedgerOptions:
     kind: RequirementClass | None = option(
         None, "With --ledger, list only this class.", flags=("--class",)
     )
+
+
+@attrs.frozen(kw_only=True)
+class StatsOptions:
+    """What `mcpmock stats` says besides counts."""
+
+    coverage: bool = option(
+        False, "Say which of the listed tools, prompts, resources, parameters .. were used."
+    )
+    min: tuple[str, ...] = option(
+        (),
+        "Exit with 1 if a smaller share is covered, of all or of a KIND such as `parameters`"
+        " (repeatable).",
+        metavar="[KIND=]N%",
+    )
+    html: Path | None = option(
+        None, "Write the coverage as an HTML page to FILE.", metavar="FILE", private=True
+    )

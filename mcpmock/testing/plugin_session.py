@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 if TYPE_CHECKING:
+    from .coverage import CoverageTally, CoverageVerdict
     from .unused import UnusedTally, UnusedVerdict
 
 EXPECTED = "mcpmock_expected"
 """The key of a worker's output: which tests use which cassettes."""
 FOLDER = "mcpmock_folder"
 """The key of a worker's input: the folder to record to."""
+COVERAGE = "mcpmock_coverage"
+"""The key of a worker's output: the coverage of its tests, as lines of JSON."""
 CASSETTE_USE = "mcpmock"
 """The attribute of a report with the `CassetteUse` of the test."""
 
@@ -29,6 +32,11 @@ CASSETTE_USE = "mcpmock"
 def new_folder() -> str:
     """Return the path of a new folder for a run, readable by this user only."""
     return tempfile.mkdtemp(prefix="mcpmock-run-")
+
+
+def covers(config: pytest.Config) -> bool:
+    """Return whether coverage is wanted."""
+    return bool(config.option.mcpmock_coverage or config.option.mcpmock_coverage_min)
 
 
 @contextmanager
@@ -56,6 +64,9 @@ class PluginSession:
         self._unused: UnusedTally | None = None
         self._folder: str | None = None
         self._places: dict[str, tuple[str, int | None, str]] = {}
+        self._coverage: list[str] = []
+        self._lost_workers = 0
+        self._covered: CoverageVerdict | None = None
 
     @property
     def unused(self) -> UnusedTally:
@@ -80,10 +91,13 @@ class PluginSession:
 
     @pytest.hookimpl(optionalhook=True)
     def pytest_testnodedown(self, node: Any) -> None:
-        """Take the report of a worker; one that crashed reports nothing, but all workers report
-        the same.
+        """Take the report of a worker; one that crashed reports nothing, but of the tests that are
+        expected all workers report the same.
         """
-        expected = getattr(node, "workeroutput", {}).get(EXPECTED, {})
+        output = getattr(node, "workeroutput", None)
+        self._lost_workers += output is None
+        self._coverage += (output or {}).get(COVERAGE, ())
+        expected = (output or {}).get(EXPECTED, {})
         for cassette, tests in expected.items():
             for test in tests:
                 self._expect(cassette, test)
@@ -96,7 +110,31 @@ class PluginSession:
                 self._report(verdict)
         return result
 
+    def judge_coverage(self, session: pytest.Session, tally: CoverageTally | None) -> None:
+        """Add up the coverage of all processes, and fail the session if it is below a bound.
+        Without a test that uses a fixture there is none.
+        """
+        lines = [*self._coverage, *(() if tally is None else tally.lines())]
+        if not lines:
+            return
+        from .coverage import add_up, bounds_of
+
+        bounds = bounds_of(self._config)
+        assert bounds is not None, "lines come where coverage is wanted"
+        self._covered = add_up(lines, bounds, verbose=self._config.option.verbose > 0)
+        if not self._covered.ok and session.exitstatus == pytest.ExitCode.OK:
+            session.exitstatus = pytest.ExitCode.TESTS_FAILED
+        if folder := self._config.option.mcpmock_report:
+            self._covered.write_page(self._config.invocation_params.dir / folder)
+
     def pytest_terminal_summary(self, terminalreporter: Any) -> None:
+        if self._covered is not None:
+            terminalreporter.section("MCP coverage")
+            for line in self._covered.lines:
+                terminalreporter.write_line(line)
+            if self._lost_workers:
+                lost = f"{self._lost_workers} of the workers crashed"
+                terminalreporter.write_line(f"{lost}: what their tests used is not counted")
         for line in () if self._unused is None else self._unused.unjudged():
             terminalreporter.write_line(line)
 

@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import pytest
@@ -26,6 +26,9 @@ from .markers import RULES, Markers, check_keywords
 from .plugin_session import without_traceback
 from .servers import RecordingServer, ServerUse, using
 from .settings import CassettePlace, Settings, read_settings
+
+if TYPE_CHECKING:
+    from .coverage import CoverageTally
 
 _STUB_ALONE = "mcpmock_serve.jsonl"
 
@@ -84,6 +87,8 @@ class ServerUses:
     """All of a run."""
 
     store: CassetteStore
+    coverage: CoverageTally | None = None
+    """What the tests use of what the servers list, if that is counted."""
     own: list[ServerUse] = attrs.field(factory=list)
     """The servers of the fixture `mcpmock_server` whose recordings wait for a verdict."""
     of_body: list[SharedUse] = attrs.field(factory=list)
@@ -93,6 +98,11 @@ class ServerUses:
     test: str = ""
     """The test that runs."""
     in_body: bool = False
+
+    def watch(self, use: ServerUse) -> None:
+        """Count what the clients of a new server use, if that is wanted."""
+        if self.coverage is not None:
+            self.coverage.watch(use)
 
     def judge(self) -> None:
         """Fail a test that passed so far, for what its servers of `mcpmock_serve` saw."""
@@ -176,6 +186,7 @@ class ServerFactory:
             ends, uses = ExitStack(), self.uses
             use = ends.enter_context(using(settings, uses.test, uses.store))
         (uses.of_body if uses.in_body else uses.shared).append(SharedUse(use, ends))
+        uses.watch(use)
         return use.server
 
     def _read(self, folder: Path, keywords: dict[str, Any]) -> Settings:

@@ -9,7 +9,7 @@ import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 import pytest
@@ -47,6 +47,9 @@ from .failure import MAX_LINES, describe
 from .settings import Settings
 from .unused import IGNORE, CassetteUse, unused_requests
 
+if TYPE_CHECKING:
+    from .coverage import CoverageTally
+
 
 @attrs.frozen
 class CassetteFile:
@@ -78,6 +81,7 @@ class Client:
     """A fake client that plays the client of the cassette to a server under test."""
 
     settings: Settings
+    _coverage: CoverageTally | None = None
 
     def drive(
         self,
@@ -105,9 +109,12 @@ class Client:
         thread: Thread[Driven] = Thread(main)
         __tracebackhide__ = True
         try:
-            return thread.start()
+            driven = thread.start()
         finally:
             thread.stop()
+        if self._coverage is not None:
+            self._coverage.add_driven(driven, settings.path)
+        return driven
 
 
 class RecordingServer(ThreadServer):

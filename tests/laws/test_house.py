@@ -24,7 +24,7 @@ ROWS = (
     {"redaction"},
     {"channels", "recording"},
     {"playback", "faults"},
-    {"rules", "semantic_diff", "stubs", "authorization", "client_config"},
+    {"rules", "semantic_diff", "stubs", "authorization", "client_config", "coverage"},
     {"explore"},
     {"view", "convert"},
     {"batch", "logins"},
