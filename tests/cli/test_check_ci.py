@@ -17,6 +17,7 @@ from tests.support.sealed import DAMAGED, sealed
 
 from .test_check import FAILS, KNOWN, WARNS, record
 
+FINE = {"content": []}
 SARIF_LEVELS = {"error", "warning", "note"}
 
 
@@ -131,8 +132,8 @@ def test_a_bad_baseline(run: Run, file: Path) -> None:
 def test_assertions_hold_over_all_files(run: Run, file: Path) -> None:
     """A failure is a line at its event, what no file has a line at the end."""
     other = Path("other.jsonl")
-    record(file, c2s(call(1, "dig")), s2c(response(1, {"isError": True})))
-    record(other, c2s(call(1, "dig")), s2c(response(1)), c2s(call(2, "drop")))
+    record(file, c2s(call(1, "dig")), s2c(response(1, {**FINE, "isError": True})))
+    record(other, c2s(call(1, "dig")), s2c(response(1, FINE)), c2s(call(2, "drop")))
     assert 1 == run("check", "-q", file, "--expect-tool", "dig")[0]
     assert (0, "", "") == run("check", "-q", file, other, "--expect-tool", "dig")
 
@@ -151,7 +152,7 @@ def test_assertions_hold_over_all_files(run: Run, file: Path) -> None:
 
 def test_assertions_in_json(run: Run, file: Path) -> None:
     """An object for each failure, and one for each that holds."""
-    record(file, c2s(call(1, "dig")), s2c(response(1)), c2s(call(2, "drop")))
+    record(file, c2s(call(1, "dig")), s2c(response(1, FINE)), c2s(call(2, "drop")))
     options = ["--expect-tool=di*", "--expect-tool=x", "--forbid-tool=dr*", "--max-duration=1h"]
     status, out, _ = run("check", "--json", file, *options)
     found = [one for one in objects(out) if one["type"] == "assertion"]
