@@ -73,10 +73,10 @@ def suite(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
-def table_of(result: pytest.RunResult) -> dict[str, tuple[str, ...]]:
+def table_of(result: pytest.RunResult) -> dict[str, list[str]]:
     """The rows that were printed: covered, all and percent by kind."""
     rows = re.findall(r"^  (\w+) +(\d+) +(\d+) +(\d+)%", result.stdout.str(), re.M)
-    return {kind: numbers for kind, *numbers in rows}  # type: ignore[misc]
+    return {kind: numbers for kind, *numbers in rows}
 
 
 @pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=str)

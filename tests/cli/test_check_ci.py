@@ -17,7 +17,7 @@ from tests.support.sealed import DAMAGED, sealed
 
 from .test_check import FAILS, KNOWN, WARNS, record
 
-FINE = {"content": []}
+FINE: dict[str, Any] = {"content": []}
 SARIF_LEVELS = {"error", "warning", "note"}
 
 
