@@ -54,7 +54,7 @@ _MAX_SESSIONS = 10_000
 
 
 @attrs.define
-class _Session:
+class _SessionCoverage:
     server: str | None = None
     coverage: ServerCoverage = attrs.field(factory=ServerCoverage)
 
@@ -67,7 +67,7 @@ class CoverageReader:
 
     calls: bool = True
     _outcomes: CallOutcomes = attrs.field(factory=CallOutcomes)
-    _sessions: OrderedDict[int, _Session] = attrs.field(factory=OrderedDict)
+    _sessions: OrderedDict[int, _SessionCoverage] = attrs.field(factory=OrderedDict)
     _tasks: OrderedDict[str, m.Request] = attrs.field(factory=OrderedDict)
     """The calls that became tasks, by the id of the task."""
 
@@ -94,15 +94,17 @@ class CoverageReader:
             found.of(usual if one.server is None else one.server).include(one.coverage)
         return found
 
-    def _session(self, number: int) -> _Session:
+    def _session(self, number: int) -> _SessionCoverage:
         found = self._sessions.get(number)
         if found is None:
             if len(self._sessions) >= _MAX_SESSIONS:  # what is beyond counts for the last one
                 return next(reversed(self._sessions.values()))
-            found = self._sessions[number] = _Session()
+            found = self._sessions[number] = _SessionCoverage()
         return found
 
-    def _note_answer(self, session: _Session, outcome: CallOutcome, answer: m.Response) -> None:
+    def _note_answer(
+        self, session: _SessionCoverage, outcome: CallOutcome, answer: m.Response
+    ) -> None:
         method, coverage = outcome.request.method, session.coverage
         result = None if answer.result is None else m.decode(answer.result)
         if isinstance(result, dict):
@@ -116,7 +118,7 @@ class CoverageReader:
         elif method in ("tasks/result", "tasks/get") and isinstance(result, dict):
             self._note_task(coverage, outcome.request, result, failed=answer.failed)
 
-    def _note_server(self, session: _Session, method: str, result: dict[str, Any]) -> None:
+    def _note_server(self, session: _SessionCoverage, method: str, result: dict[str, Any]) -> None:
         meta = result.get("_meta")
         info = result.get("serverInfo") if method in _HANDSHAKES else None
         if info is None and isinstance(meta, dict):

@@ -28,8 +28,7 @@ from mcpmock.view.coverage import coverage_lines, coverage_page
 
 if TYPE_CHECKING:
     from mcpmock.api.drive import Driven
-
-    from .servers import ServerUse
+    from mcpmock.api.log import Log
 
 PAGE = "coverage.html"
 
@@ -51,11 +50,11 @@ class CoverageTally:
     _watched: list[_Watched] = attrs.field(factory=list)
     _recorded: set[Path] = attrs.field(factory=set)
 
-    def watch(self, use: ServerUse) -> None:
-        """Count the calls that the clients of a server make."""
-        watched = _Watched(CoverageReader(), use.settings.path)
+    def watch(self, log: Log, recording: Path) -> None:
+        """Count the calls that the clients of a server make, by its log."""
+        watched = _Watched(CoverageReader(), recording)
         self._watched.append(watched)
-        use.server.log.listeners.append(self._listener(watched.reader))
+        log.listeners.append(self._listener(watched.reader))
 
     def add_driven(self, driven: Driven, recording: Path) -> None:
         """Count the calls of a client that was played to a server."""

@@ -102,7 +102,7 @@ class ServerUses:
     def watch(self, use: ServerUse) -> None:
         """Count what the clients of a new server use, if that is wanted."""
         if self.coverage is not None:
-            self.coverage.watch(use)
+            self.coverage.watch(use.server.log, use.settings.path)
 
     def judge(self) -> None:
         """Fail a test that passed so far, for what its servers of `mcpmock_serve` saw."""
