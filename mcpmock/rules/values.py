@@ -17,7 +17,7 @@ from .specification import Breach
 Steps = tuple[str | int, ...]
 """The way from a message to a value in it."""
 
-_HINTS = (b'"blob"', b'"data"', b'"uri"', b'"url"', b'"_meta"', b'"extensions"')
+_HINT = re.compile(rb'"(?:blob|data|uri|url|_meta|extensions)"')
 """What is in each message that these rules can find something in."""
 _MARK = PLACEHOLDER.decode()
 _BASE64 = re.compile(r"([A-Za-z0-9+/]*)(={0,2})")
@@ -42,12 +42,10 @@ _MAX_DEPTH = 4
 content.
 """
 _MAX_ITEMS = 10_000
-_NESTED = tuple(
-    {
-        **dict.fromkeys(("content", "resource", "messages", "contents", "task", "roots", "tasks")),
-        **dict.fromkeys(LISTS.values()),
-    }
-)
+_NESTED = {
+    *("content", "resource", "messages", "contents", "task", "roots", "tasks"),
+    *LISTS.values(),
+}
 """The members in which contents, and objects with a `_meta`, stand."""
 _WITH_URI = ("resource", "contents", "resources", "roots", "params")
 """The members in which an object with a URI stands."""
@@ -61,7 +59,7 @@ _EXTENSION_KEYS = (
 
 def check_message(checked: CheckedMessage) -> Iterator[Breach]:
     """Yield the breaches in the values of a message."""
-    if not any(hint in checked.raw for hint in _HINTS):
+    if _HINT.search(checked.raw) is None:
         return
     for name, part in (("params", checked.params), ("result", checked.result or {})):
         if part:
@@ -113,8 +111,8 @@ def _walk(steps: Steps, part: Object, depth: int) -> Iterator[tuple[Steps, Objec
     yield steps, part
     if depth >= _MAX_DEPTH:
         return
-    for name in _NESTED:
-        inside = part.get(name)
+    for name in sorted(_NESTED & part.keys()):
+        inside = part[name]
         if isinstance(inside, dict):
             yield from _walk((*steps, name), inside, depth + 1)
         elif isinstance(inside, list):
