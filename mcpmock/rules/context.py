@@ -23,6 +23,7 @@ from mcpmock.protocol.raw_json import members
 from .exchange import MAX_REMEMBERED, CheckedExchange
 from .listings import Listings
 from .rounds import Rounds
+from .skill_entries import SkillEntries
 
 _IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 PREFIX = "io.modelcontextprotocol/"
@@ -139,6 +140,7 @@ class ServerState:
     rounds: Rounds = attrs.field(factory=Rounds)
     listings: Listings = attrs.field(factory=Listings)
     """What it has listed in the modern era."""
+    skills: SkillEntries = attrs.field(factory=SkillEntries)
     discover_refused: bool = False
     """It has answered `server/discover` with -32601, as a legacy server does."""
 
@@ -166,6 +168,7 @@ class State:
     """Part of the conversation was not seen, so an unmatched message may belong to that part."""
     listings: Listings = attrs.field(factory=Listings)
     """What the server has listed in the legacy era."""
+    skills: SkillEntries = attrs.field(factory=SkillEntries)
     streams: set[int] = attrs.field(factory=set)
     """The exchanges of the streams on which a server may send what belongs to no request."""
     silences: int = 0

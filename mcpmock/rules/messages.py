@@ -26,6 +26,7 @@ from . import (
     lists,
     modern,
     shapes,
+    skills,
     tasks,
     values,
 )
@@ -40,6 +41,7 @@ from .memory import drop_oldest, slim_request, too_long
 from .progress import ProgressTracker
 from .revisions import revision_of, revision_of_call
 from .server_answers import AnswerChecker
+from .skills import SkillChecker
 from .specification import Breach, Unjudged, Violation, in_force
 from .subscriptions import Subscriptions
 from .tasks import TaskTracker
@@ -131,6 +133,7 @@ class MessageChecker:
     _client_requests: ClientRequests = attrs.field(factory=ClientRequests)
     _answers: AnswerChecker = attrs.field(factory=AnswerChecker)
     _tasks: TaskTracker = attrs.field(factory=TaskTracker)
+    _skills: SkillChecker = attrs.field(factory=SkillChecker)
     _exchanges: OrderedDict[int, IdSpace] = attrs.field(factory=OrderedDict)
     _origins: OrderedDict[int, CallOrigin] = attrs.field(factory=OrderedDict)
     _index: int = 0
@@ -217,10 +220,14 @@ class MessageChecker:
             yield from http_streams.check_message(checked)
             yield from http_heads.check_status(checked, state)
 
-    def _breaches_of_answers(self, checked: CheckedMessage, ids: IdSpace) -> Iterator[Breach]:
+    def _breaches_of_answers(
+        self, checked: CheckedMessage, ids: IdSpace
+    ) -> Iterator[Breach | Unjudged]:
         """Yield the breaches that what a server has listed tells."""
         state, method = self.state, checked.method
         listings = state.server.listings if checked.modern else state.listings
+        if method in skills.METHODS:
+            yield from self._skills.check_message(checked, state, listings, self._answers)
         yield from self._answers.check_message(checked, state, listings)
         if method in lists.METHODS:
             hearing = state.hearing if not checked.modern else ids.subscriptions.hearing(method)

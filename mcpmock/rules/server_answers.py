@@ -53,6 +53,8 @@ class ExpectedError:
     """What is wrong with the request."""
     sentence: str
     section: str
+    unless: int | None = None
+    """Another code, of which another rule speaks."""
 
 
 @attrs.define
@@ -98,7 +100,11 @@ class AnswerChecker:
             self._no_templates = True
         elif checked.method == DISCOVER and checked.code == METHOD_NOT_FOUND:
             state.server.discover_refused = True
-        elif expected is not None and checked.code != expected.code and not _by_http(checked):
+        elif (
+            expected is not None
+            and checked.code not in (expected.code, expected.unless)
+            and not is_refused_by_http(checked)
+        ):
             text = f"{expected.what}: the error {short(checked.code)}, not {expected.code}"
             yield Breach(expected.rule, text, "$.error.code", expected.sentence, expected.section)
         refused = state.server.modern and state.server.discover_refused
@@ -194,7 +200,7 @@ def _wrong_completion(
     return None
 
 
-def _by_http(checked: CheckedMessage) -> bool:
+def is_refused_by_http(checked: CheckedMessage) -> bool:
     """Return whether the error refuses the HTTP request, not the message in it."""
     status = 0 if checked.exchange is None else checked.exchange.status
     return (status >= 400 and not checked.modern) or status in _REFUSED_BY_HTTP
@@ -202,7 +208,7 @@ def _by_http(checked: CheckedMessage) -> bool:
 
 def _check_ping(checked: CheckedMessage) -> Iterator[Breach]:
     if checked.error is not None:
-        if not _by_http(checked):
+        if not is_refused_by_http(checked):
             text = f"ping answered with the error {short(checked.code)}"
             yield Breach("ping-answer", text, "$.error")
     elif more := [name for name in checked.result or {} if name != "_meta"]:
