@@ -83,8 +83,6 @@ def _report(report: FolderReport, pair: FilePair, compared: Callable[[], Compare
 def _diff_files(
     old: str, new: str, rules: IgnoreRules, comparing: DiffOptions, console: ConsoleOptions
 ) -> int:
-    import gc
-
     from mcpmock.batch.match_rules import rules_beside
     from mcpmock.batch.sources import load_source
     from mcpmock.semantic_diff.compare import compare
@@ -93,9 +91,6 @@ def _diff_files(
     from .diff_output import diff_report
     from .reports import print_report
 
-    # What is read lives to the end, and collections would traverse it again and again: a third of
-    # the time for 100,000 events, and still a fifth if they come seldom.
-    gc.disable()
     before, after = load_source(old), load_source(new)
     rules = rules.with_rules(rules_beside(before, after, no_rules=comparing.no_rules))
     for cassette in () if console.quiet else (before, after):

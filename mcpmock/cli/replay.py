@@ -26,7 +26,7 @@ from .run_setup import (
     redaction_of,
     run_to_end,
     server_of,
-    spare_collections,
+    without_collections,
 )
 
 if TYPE_CHECKING:
@@ -120,8 +120,6 @@ def play(
     """Play cassettes as one recording, with a server behind it if one is given. Gives the exit
     status.
     """
-    import gc
-
     from mcpmock.batch.match_rules import with_rules_beside
     from mcpmock.batch.sources import load_mock_first
     from mcpmock.sessions.replay import Replay, scheduled
@@ -129,15 +127,11 @@ def play(
     from mcpmock.sessions.signals import STOP_SIGNALS
     from mcpmock.sessions.stdio_front import StdioFront
 
-    # A cassette is many small objects that live as long as the process. Collections while it loads
-    # would traverse them again and again, which doubles the time to start.
-    gc.disable()
-    playing = _player_options(replaying, console)
-    authorization = _authorization(replaying, listening)
-    front, tell = front_of(listening, json=console.json)
-    stub, cassette = load_mock_first(files)
-    spare_collections()
-    gc.enable()
+    with without_collections():
+        playing = _player_options(replaying, console)
+        authorization = _authorization(replaying, listening)
+        front, tell = front_of(listening, json=console.json)
+        stub, cassette = load_mock_first(files)
     playing = with_rules_beside(playing, cassette, no_rules=replaying.no_rules)
     if not console.quiet:
         say_notices(cassette, of_lines=False, say=tell)

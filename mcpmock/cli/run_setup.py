@@ -8,7 +8,8 @@ import gc
 import os
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -141,6 +142,20 @@ def spare_collections() -> None:
     """
     gc.freeze()
     gc.set_threshold(*_COLLECTED_AFTER)
+
+
+@contextmanager
+def without_collections() -> Iterator[None]:
+    """Collect no garbage within: a cassette is many small objects that live to the end, and
+    collections would traverse them again and again. They double the time of a start with 100,000
+    events, and take a third of the time of a comparison.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        spare_collections()
+        gc.enable()
 
 
 def run_to_end(

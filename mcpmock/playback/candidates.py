@@ -257,7 +257,7 @@ class Candidate:
         recorded = self.ids.recorded.get(exchange)
         events = self.plan.client_events.values()
         ends = (e.index for e in events if recorded is not None and e.frame.exchange == recorded)
-        self.matcher.since = next(ends, len(self.plan.episode.events))
+        self.matcher.first_place = next(ends, len(self.plan.episode.events))
         if self._schedule is not None:
             self._schedule.end_streams(self.ids.exchanges, now)
 

@@ -13,7 +13,7 @@ rules:
   comparing, every other by its key.
 * A request matches an event with requests only. What is no JSON-RPC is matched by its bytes.
 * Strict order takes only the next event. What was recorded before the end of a session answers
-  nothing after it (`since`).
+  nothing after it (`first_place`).
 
 `request_key` says what makes two requests the same, `header_verdicts` which heads may differ.
 Cancels and replies to the server's requests are matched by id, in `candidates`, which uses
@@ -231,15 +231,14 @@ class RequestIndex:
         return MessageKeys.of((index, asked) for index, asked in subjects if asked is not None)
 
     @cached_property
-    def with_placeholders(self) -> Sequence[int]:
+    def with_placeholders(self) -> Mapping[int, MatchSubject | None]:
         """The client events that hold placeholders, which no key finds."""
         events = self.plan.client_events.values()
         bare = all(event.head is None for event in events)
         if bare and not holds_placeholder(b"\n".join([event.frame.raw for event in events])):
-            return ()
+            return {}
         found = [event for event in events if self._has_placeholder(event)]
-        self._subjects.update((event.index, self.subject(event)) for event in found)
-        return [event.index for event in found]
+        return {event.index: self.subject(event) for event in found}
 
     def loosened(self, level: int) -> LooseIndex:
         """Return the client events by what the rules leave of them, at this level."""
@@ -279,7 +278,7 @@ class Matcher:
     bindings: Bindings = attrs.field(factory=dict)
     happened: dict[int, float] = attrs.field(factory=dict)
     """The client events that are used up, in the order they happened, and when that was."""
-    since: int = 0
+    first_place: int = 0
     """What was recorded before this client event answers nothing any more."""
     _first: dict[tuple[int, bool, Key], int] = attrs.field(factory=dict)
     """Where in the events of one key the first one is that may be unused; 0 if absent."""
@@ -466,7 +465,7 @@ class Matcher:
         in_turn = not self.strict or (is_used and not denied and not allowed)
         if not in_turn and not self._allowed(event.index, request=True):
             options.append(IN_ANY_TURN)
-        if heads or bool(denied) is not bool(rules) or event.index < self.since:
+        if heads or bool(denied) is not bool(rules) or event.index < self.first_place:
             rules, options = (), []
         equal = USED_UP if is_used else OUT_OF_ORDER
         written = [self._as_recorded(one, event) for one in denied]
@@ -702,7 +701,7 @@ class Matcher:
         # no more than the first.
         first = start = self._first.get(place, 0)
         while first < len(indices) and (
-            indices[first] in self.happened or indices[first] < self.since
+            indices[first] in self.happened or indices[first] < self.first_place
         ):
             first += 1
         if first != start:
@@ -736,7 +735,7 @@ class Matcher:
         return not contradict(recorded, head)
 
     def _bind(self, index: int, live: MatchSubject, level: int) -> Bindings | None:
-        recorded = self.index.subject(self.plan.client_events[index])
+        recorded = self.index.with_placeholders[index]
         if recorded is None:
             return None
         found = _unify_subjects(recorded, live, level, self.bindings)
@@ -765,7 +764,7 @@ class Matcher:
 
     def _allowed(self, index: int, request: bool) -> bool:
         event = self.plan.client_events[index]
-        if index < self.since or (request and not event.calls):
+        if index < self.first_place or (request and not event.calls):
             return False
         return not self.strict or not event.in_order or index == self.next_in_order()
 

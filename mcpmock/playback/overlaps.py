@@ -42,7 +42,7 @@ class OverlapWaits:
     """The exchanges belong to no session: only those that overlap wait for each other."""
     last_activity: float = 0.0
     """When the client last sent anything."""
-    since: dict[int, float] = attrs.field(factory=dict)
+    since_s: dict[int, float] = attrs.field(factory=dict)
     """The held messages, and since when they are held."""
     first_missing: int = 0
     """All requests of lower ranks have come."""
@@ -71,7 +71,7 @@ class OverlapWaits:
     def resume(self, former: OverlapWaits) -> None:
         """Go on with the graces of the session that another was keeping."""
         self.last_activity, self._graces_passed = former.last_activity, former._graces_passed
-        self._deadlines = sorted((self._deadline(position), position) for position in self.since)
+        self._deadlines = sorted((self._deadline(position), position) for position in self.since_s)
 
     def hold(self, position: int, overlaps: Overlaps, now: float) -> bool:
         """Return whether the message has to wait from now on."""
@@ -86,7 +86,7 @@ class OverlapWaits:
             return False
         self._missing[position] = len(events) + stretch
         self._overlaps[position] = overlaps
-        self.since[position] = now
+        self.since_s[position] = now
         heapq.heappush(self._deadlines, (self._deadline(position), position))
         return True
 
@@ -100,7 +100,7 @@ class OverlapWaits:
         """Note that a client event happened; `rank` is that of one with requests. Gives the
         messages that wait for nothing more, and since when they were held.
         """
-        if rank is not None and self.since:
+        if rank is not None and self.since_s:
             self._graces_passed = 0
         over = [*self._of_event.pop(event, ()), *self._pass_request(rank)]
         for position in over:
@@ -113,7 +113,7 @@ class OverlapWaits:
         expired = []
         while self._deadlines and self._deadlines[0][0] <= now:
             _, position = heapq.heappop(self._deadlines)
-            if position not in self.since:
+            if position not in self.since_s:
                 continue
             deadline = self._deadline(position)
             if deadline <= now:
@@ -128,22 +128,23 @@ class OverlapWaits:
 
     def take_all(self) -> dict[int, float]:
         """Return all that are held, and since when."""
-        return self._take([*self.since])
+        return self._take([*self.since_s])
 
     def drop(self, position: int) -> None:
         """Forget a message: it is not sent."""
         self._take([position])
 
-    @property
-    def next_deadline(self) -> float | None:
-        """When the first of them may leave, if nothing else happens."""
-        while self._deadlines and self._deadlines[0][1] not in self.since:
+    def find_deadline(self) -> float | None:
+        """Return when the first of them may leave, if nothing else happens."""
+        while self._deadlines and self._deadlines[0][1] not in self.since_s:
             heapq.heappop(self._deadlines)
         return self._deadlines[0][0] if self._deadlines else None
 
     def _take(self, positions: Iterable[int]) -> dict[int, float]:
         taken = {
-            position: self.since.pop(position) for position in positions if position in self.since
+            position: self.since_s.pop(position)
+            for position in positions
+            if position in self.since_s
         }
         for position in taken:
             del self._missing[position], self._overlaps[position]
@@ -151,12 +152,12 @@ class OverlapWaits:
 
     def _deadline(self, position: int) -> float:
         """Return when a held message leaves, if nothing else happens."""
-        since, active = self.since[position], self.last_activity
+        since_s, active = self.since_s[position], self.last_activity
         if self.stateless:
             # Clients without a session are independent: only the overlapping ones count.
-            active = self._latest(self._overlaps[position], since)
-        quiet = max(active, since) + self._grace
-        return min(quiet, since + self.pace.overlap_limit)
+            active = self._latest(self._overlaps[position], since_s)
+        quiet = max(active, since_s) + self._grace
+        return min(quiet, since_s + self.pace.overlap_limit)
 
     @property
     def _grace(self) -> float:
@@ -164,15 +165,15 @@ class OverlapWaits:
             return self.pace.overlap_grace
         return min(LEARNED_GRACE_S, self.pace.overlap_grace)
 
-    def _latest(self, overlaps: Overlaps, since: float) -> float:
-        """Return when the latest of these came; `since` if none came after that."""
+    def _latest(self, overlaps: Overlaps, since_s: float) -> float:
+        """Return when the latest of these came; `since_s` if none came after that."""
         for event, time in reversed(self.happened.items()):
-            if time <= since:
+            if time <= since_s:
                 break
             rank = self.ranks.get(event, -1)
             if overlaps.start <= rank < overlaps.stop or event in overlaps.others:
                 return time
-        return since
+        return since_s
 
     def _pass_request(self, rank: int | None) -> Iterable[int]:
         """Return the messages whose whole stretch has come with this request."""

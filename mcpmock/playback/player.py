@@ -149,9 +149,8 @@ class Player(Stage):
     def wake(self, now: float) -> Iterable[Action]:
         return self._send_due(now)
 
-    @property
-    def leading(self) -> Candidate | None:
-        """The candidate that speaks."""
+    def leading_candidate(self) -> Candidate | None:
+        """Return the candidate that speaks."""
         return self._candidates.lead
 
     @property
@@ -167,7 +166,8 @@ class Player(Stage):
         """
         from .unused import leftovers  # nothing is sent any more
 
-        return [] if self.leading is None else leftovers(self.leading)
+        lead = self.leading_candidate()
+        return [] if lead is None else leftovers(lead)
 
     @property
     def _stubs(self) -> bool:
@@ -305,7 +305,7 @@ class Player(Stage):
                 rules = self.selection.options.redaction
                 self.report(unread_message(live, self.bindings, rules))
             return
-        if known or self.leading is None or isinstance(live.frame.fact, StreamEnd):
+        if known or self.leading_candidate() is None or isinstance(live.frame.fact, StreamEnd):
             return
         if self._strict and not alone:
             self._miss(live, MatchSubject(live.name, None))

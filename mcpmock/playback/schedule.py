@@ -55,11 +55,11 @@ class _PacedTimes:
         self.paused = self.pace.timing.kind != "none"
 
     def plan_message(
-        self, planned: PlannedMessage, since: float, now: float, floor: float
+        self, planned: PlannedMessage, since_s: float, now: float, floor: float
     ) -> float:
-        """Return when a message is due whose causes have happened by `since`."""
-        pause = self.pace.timing.pause(planned.gap) if self.paused else 0.0
-        due = max(now, max(since, self.chain_due.get(planned.chain, since)) + pause)
+        """Return when a message is due whose causes have happened by `since_s`."""
+        pause = self.pace.timing.pause(planned.gap_s) if self.paused else 0.0
+        due = max(now, max(since_s, self.chain_due.get(planned.chain, since_s)) + pause)
         due = max(due, self.after_progress(planned))
         if pause:
             # Recorded times have microseconds: what was recorded together stays together.
@@ -143,9 +143,9 @@ class Schedule:
         self.begin(began)
         for event, time in [*self.happened.items()]:
             self.note_event(event, time)
-        released = {*self.held.since, *(position for _, position in self._due)}
+        released = {*self.held.since_s, *(position for _, position in self._due)}
         self.done |= released - pending.unsent.keys() - pending.held
-        for position in self.held.since.keys() - pending.held:
+        for position in self.held.since_s.keys() - pending.held:
             self.held.drop(position)
         self._due = sorted((due, position) for position, due in pending.unsent.items())
         self.held.resume(pending.waits)
@@ -187,7 +187,7 @@ class Schedule:
 
     def take_due(self, now: float) -> list[int]:
         """Return the positions of the due messages, in sending order."""
-        if self.held.since:
+        if self.held.since_s:
             self._enqueue(self.held.take_expired(now), now)
         taken: list[int] = []
         if self.pace.timing.kind == "cap":
@@ -215,7 +215,7 @@ class Schedule:
     @property
     def next_due(self) -> float | None:
         """When the next message is due, if nothing else happens."""
-        deadline = self.held.next_deadline
+        deadline = self.held.find_deadline()
         if not self._due or deadline is None:
             return self._due[0][0] if self._due else deadline
         return min(deadline, self._due[0][0])
@@ -246,7 +246,7 @@ class Schedule:
         if fact is None or not isinstance(fact, ENDINGS):
             return False
         if exchange is None:
-            ahead: Iterable[int] = (*self.held.since, *(other for _, other in self._due))
+            ahead: Iterable[int] = (*self.held.since_s, *(other for _, other in self._due))
         else:
             carried = self.plan.by_exchange[exchange]
             ahead = (other for other in carried if self._causes_missing[other] < 0)

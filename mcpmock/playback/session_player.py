@@ -72,12 +72,10 @@ class SessionPlayer(Player):
             self._take_over(now)
         return super().feed(seen, now)
 
-    @property
-    def leading(self) -> Candidate | None:
-        """The candidate that speaks."""
+    def leading_candidate(self) -> Candidate | None:
         if self._known is not None:
             self._take_over(math.inf)  # the session is over
-        return super().leading
+        return super().leading_candidate()
 
     def _take_over(self, now: float) -> None:
         """Continue for the known answers."""

@@ -44,7 +44,7 @@ def unused_requests(log: Log) -> Iterator[tuple[str, dict[str, str]]]:
     from mcpmock.playback.unused import unused_requests as unused_of
 
     for player in log.players:
-        lead = player.leading
+        lead = player.leading_candidate()
         if lead is None or not lead.answered:
             continue
         whole = lead.plan.episode

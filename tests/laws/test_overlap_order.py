@@ -43,22 +43,25 @@ class LookingWaits(OverlapWaits):
     """Looks at all that every held message waits for, whenever anything happens."""
 
     def note_event(self, event: int, rank: int | None) -> dict[int, float]:
-        if rank is not None and self.since:
+        if rank is not None and self.since_s:
             self._graces_passed = 0
-        return self._take([one for one in self.since if not self._waits(self._overlaps[one])])
+        return self._take([one for one in self.since_s if not self._waits(self._overlaps[one])])
 
     def hold(self, position: int, overlaps: Overlaps, now: float) -> bool:
-        self.since[position], self._overlaps[position], self._missing[position] = now, overlaps, 1
+        self.since_s[position], self._overlaps[position], self._missing[position] = (
+            now,
+            overlaps,
+            1,
+        )
         return self._waits(overlaps) or not self._take([position])
 
     def take_expired(self, now: float) -> dict[int, float]:
-        expired = [one for one in self.since if self._deadline(one) <= now]
+        expired = [one for one in self.since_s if self._deadline(one) <= now]
         self._graces_passed += bool(expired)
         return self._take(expired)
 
-    @property
-    def next_deadline(self) -> float | None:
-        return min(map(self._deadline, self.since), default=None)
+    def find_deadline(self) -> float | None:
+        return min(map(self._deadline, self.since_s), default=None)
 
     def _waits(self, overlaps: Overlaps) -> bool:
         return any(event not in self.happened for event in overlaps)
@@ -78,7 +81,7 @@ class LookingSchedule(Schedule):
     def _is_early_ending(self, position: int) -> bool:
         messages = self.plan.messages
         fact, exchange = messages[position].frame.fact, messages[position].exchange
-        waiting = (*self.held.since, *(other for _, other in self._due))
+        waiting = (*self.held.since_s, *(other for _, other in self._due))
         ahead = (other for other in waiting if other < position and other not in self.done)
         is_ending = fact is not None and isinstance(fact, ENDINGS)
         return is_ending and any(exchange in (None, messages[other].exchange) for other in ahead)

@@ -11,7 +11,7 @@ def test_in_words() -> None:
     played = play(
         c(INITIALIZE), s(WELCOME), c(call(1, "a")), s(response(1)), c(call(2, "b")), s(response(2))
     )  # fmt: skip
-    lead = player_of(played).leading
+    lead = player_of(played).leading_candidate()
     assert lead is not None
     unused = "initialize (event 1), tools/call a (event 3), tools/call b (event 5)"
     assert [f"3 recorded requests never came: {unused}"] == leftovers(lead)

@@ -38,6 +38,7 @@ from . import (
 
 _TOOLS = "aaabc"
 _HOLE = "mcpmock:secret:token:1"
+_NUMBER_HOLE = "mcpmock:secret:pin-number:2"
 _GAPS = (0, 0, 0, 0.001, 0.0021, 0.019, 0.021, 0.2)
 
 
@@ -61,7 +62,8 @@ def call(random: Random, id_: Any, *, odd: bool) -> bytes:
     params: dict[str, Any] = {"name": random.choice(_TOOLS), "arguments": {}}
     if random.random() < 0.5:
         text = _HOLE if odd and random.random() < 0.05 else random.choice("pq")
-        params["arguments"] = {"n": random.randint(1, 4), "text": text}
+        number = _NUMBER_HOLE if odd and random.random() < 0.03 else random.randint(1, 4)
+        params["arguments"] = {"n": number, "text": text}
     if random.random() < 0.3:
         params["_meta"] = {"progressToken": random.choice((id_, f"t{id_}"))}
     raw = request(id_, random.choice(("tools/call", "tools/call", "tools/call", "x")), params)
@@ -82,6 +84,7 @@ def _call_row(random: Random, id_: Any, questions: Iterator[int], *, odd: bool) 
     yield c(asked)
     token = json.loads(asked)["params"].get("_meta", {}).get("progressToken", id_)
     told = random.choice((id_, "x", "x", _HOLE, {"id": 1}))
+    told = _NUMBER_HOLE if odd and random.random() < 0.05 else told
     for n in range(random.choice((0, 0, 2))):
         yield s(progress(token, n))
     if random.random() < 0.1:

@@ -15,7 +15,7 @@ The rules, of which `answer_index` keeps those for pipes:
 Events come in order, and each is looked at once: what later events change (the end of a stream that
 is resumed, the answer of a head) is put right when they come or at the end. `plan.steps` says what
 is one step, `plan.plan` holds the result, `schedule` plays it. Times are in microseconds, as in the
-cassette; only the `gap` of a planned message is in seconds.
+cassette, but for the pause of a planned message.
 """
 
 from __future__ import annotations
@@ -142,8 +142,8 @@ class RecordedExchange:
     is_session: bool = False
     """It is the stream of HTTP+SSE that carries everything the server sends."""
     last: PlannedMessage | None = None
-    left: int | None = None
-    """When the client left, in microseconds."""
+    left_us: int | None = None
+    """When the client left."""
 
     @property
     def streams(self) -> bool:
@@ -151,11 +151,11 @@ class RecordedExchange:
         return self.head is not None and self.head.media_type == EVENT_STREAM
 
     def missing_end(
-        self, answered: Set[int], times: Mapping[int | None, int]
+        self, answered: Set[int], times_us: Mapping[int | None, int]
     ) -> list[PlannedMessage]:
         """Return the end of a response that was complete but whose end was not recorded: the client
-        left first, or the recorder was stopped. `times` has the time of the latest message of each
-        chain.
+        left first, or the recorder was stopped. `times_us` has the time of the latest message of
+        each chain.
         """
         # The Python SDK 2.3 disconnects right after it has read the response.
         last = self.last
@@ -164,7 +164,7 @@ class RecordedExchange:
         complete = bool(self.calls) and answered >= set(self.calls)
         if self.streams and not complete:
             return []
-        t = times[last.chain]
+        t_us = times_us[last.chain]
         end = replace(
             last,
             causes=last.causes | self.all_causes,
@@ -174,7 +174,7 @@ class RecordedExchange:
             is_progress=False,
             overlaps=NO_OVERLAPS,
             live_values=(),
-            gap=max((self.left or t) - t, 0) / 1_000_000,
+            gap_s=max((self.left_us or t_us) - t_us, 0) / 1_000_000,
             made_up=True,
         )
         return [end]
@@ -226,7 +226,7 @@ class PlanBuilder:
         index, frame = step.place, step.frame
         if isinstance(frame.fact, ExchangeEnd):
             if (exchange := self._exchanges.get(frame.exchange or 0)) is not None:
-                exchange.left = step.event.t
+                exchange.left_us = step.event.t
             return
         if isinstance(frame.fact, StopSignal):
             self._signalled = index
@@ -258,7 +258,7 @@ class PlanBuilder:
             session.latest_message = index
         if last_event is None:  # where a client loses its connection is chance: nothing follows
             session.latest_event = index
-        self._times.of_event[index] = step.event.t
+        self._times.of_event_us[index] = step.event.t
 
     def server_step(self, step: EpisodeStep) -> None:
         frame = step.frame
@@ -297,7 +297,7 @@ class PlanBuilder:
             dependencies.answers,
             overlaps,
             tuple(dependencies.live_values),
-            self._times.gap(causes, chain, step.event.t),
+            self._times.gap_s(causes, chain, step.event.t),
             chain,
             step.meta,
             None if exchange is None or not self.headed else exchange.number,
@@ -312,7 +312,7 @@ class PlanBuilder:
             if not self._answered.issuperset(exchange.calls):
                 self.messages[place] = late
         for exchange in self._exchanges.values():
-            self.messages += exchange.missing_end(self._answered, self._times.of_chain)
+            self.messages += exchange.missing_end(self._answered, self._times.of_chain_us)
         self.messages.sort(key=lambda planned: planned.index)
         status = {
             exchange.event: exchange.head.status
@@ -371,7 +371,7 @@ class PlanBuilder:
             found = self.requests.after(min(self.calls[call].event for call in dependencies.calls))
         else:
             found = self._notification_overlaps(step, causes, owned=bool(dependencies.calls))
-        if exchange is not None and exchange.left is not None:
+        if exchange is not None and exchange.left_us is not None:
             return found.with_other(NEVER)  # gives a live client the time to leave there too
         return found
 
@@ -475,7 +475,7 @@ class PlanBuilder:
         cause = self._session(step).latest_event
         if cause is None:
             return
-        late = delayed(planned, cause, step.event.t - self._times.of_event[cause])
+        late = delayed(planned, cause, step.event.t - self._times.of_event_us[cause])
         if exchange.calls:
             self._late_ends.append((len(self.messages) - 1, late, exchange))
         else:
@@ -518,12 +518,10 @@ def _owner(
     return None if call is None else call.index
 
 
-def delayed(end: PlannedMessage, cause: int, t: int) -> PlannedMessage:
-    """Return the end of a stream that follows another client event (`cause`) after `t`
-    microseconds.
-    """
-    gap = min(end.gap, max(t, 0) / 1_000_000)
-    return replace(end, causes=end.causes | {cause}, gap=gap)
+def delayed(end: PlannedMessage, cause: int, after_us: int) -> PlannedMessage:
+    """Return the end of a stream that follows another client event (`cause`) after `after_us`."""
+    gap_s = min(end.gap_s, max(after_us, 0) / 1_000_000)
+    return replace(end, causes=end.causes | {cause}, gap_s=gap_s)
 
 
 def _ends_all(frame: Frame, exchange: RecordedExchange | None) -> bool:

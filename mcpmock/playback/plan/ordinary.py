@@ -51,7 +51,7 @@ def plan_of(index: AnswerIndex) -> ReplayPlan:
             answers=one.stop > 0,
             overlaps=overlaps,
             live_values=_live_values(one, frame, rank, is_handshake=one.call in handshakes),
-            gap=times.gap(causes, chain, event.t),
+            gap_s=times.gap_s(causes, chain, event.t),
             chain=chain,
             is_progress=one.is_progress,
         )

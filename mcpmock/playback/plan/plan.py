@@ -114,20 +114,20 @@ class ClientEvent(Struct, frozen=True, gc=False):
 class Times:
     """When things happened in the recording, in microseconds."""
 
-    of_event: dict[int, int] = attrs.field(factory=dict)
+    of_event_us: dict[int, int] = attrs.field(factory=dict)
     """By client event."""
-    of_chain: dict[int | None, int] = attrs.field(factory=dict)
+    of_chain_us: dict[int | None, int] = attrs.field(factory=dict)
     """When the latest message of each chain was sent."""
 
-    def gap(self, causes: Iterable[int], chain: int | None, t: int) -> float:
-        """Return the seconds between the last thing that a message sent at `t` waited for and
+    def gap_s(self, causes: Iterable[int], chain: int | None, t_us: int) -> float:
+        """Return the seconds between the last thing that a message sent at `t_us` waited for and
         itself.
         """
-        before = self.of_chain.get(chain, 0)
+        before = self.of_chain_us.get(chain, 0)
         for cause in causes:
-            before = max(before, self.of_event.get(cause, 0))
-        self.of_chain[chain] = max(t, before)
-        return max(t - before, 0) / 1_000_000
+            before = max(before, self.of_event_us.get(cause, 0))
+        self.of_chain_us[chain] = max(t_us, before)
+        return max(t_us - before, 0) / 1_000_000
 
 
 class LiveValue(Struct, frozen=True, gc=False):
@@ -149,7 +149,7 @@ class PlannedMessage(Struct, frozen=True, gc=False):
 
     `causes` are the indices of the client events that must have happened; `overlaps` those of
     requests that arrived before this answer in the recording: the answer waits for them for a
-    limited time. `gap` is the time in seconds between the last cause and the message. `calls` are
+    limited time. `gap_s` is the time between the last cause and the message. `calls` are
     the client requests it belongs to; `answers` is True if it answers them.
     """
 
@@ -160,7 +160,7 @@ class PlannedMessage(Struct, frozen=True, gc=False):
     answers: bool = False
     overlaps: Overlaps = NO_OVERLAPS
     live_values: tuple[LiveValue, ...] = ()
-    gap: float = 0.0
+    gap_s: float = 0.0
     chain: int | None = None
     """Messages of one chain are paced one after the other: those of one call, of one exchange
     without calls (below 0), of no exchange (None), or (strict) all messages.

@@ -137,7 +137,7 @@ def test_a_clock_that_went_back() -> None:
         (6, "s2c", response(1)),
     )
 
-    assert [5.0, 0.0, 1.0] == [planned.gap for planned in found]
+    assert [5.0, 0.0, 1.0] == [planned.gap_s for planned in found]
 
 
 def test_log_lines_of_a_long_call() -> None:
@@ -270,7 +270,7 @@ def test_gaps_are_paced_per_request_from_the_cause() -> None:
         (4.0, "s2c", response(1)),
     )
 
-    assert [1.0, 1.0, 2.0] == [planned.gap for planned in found]
+    assert [1.0, 1.0, 2.0] == [planned.gap_s for planned in found]
 
 
 def test_ids_are_told_apart() -> None:
@@ -419,7 +419,9 @@ def test_an_answer_that_never_ended(left: list[Frame]) -> None:
     open_ = http(post(1, A), opens(1), says(1, LOG), left)
 
     assert [False, False, True] == [planned.made_up for planned in whole.messages]
-    assert [1.0 if left else 0.0] == [planned.gap for planned in whole.messages if planned.made_up]
+    assert [1.0 if left else 0.0] == [
+        planned.gap_s for planned in whole.messages if planned.made_up
+    ]
     assert [False, False] == [planned.made_up for planned in open_.messages]
 
 
