@@ -47,10 +47,12 @@ def diff(
     from mcpmock.batch.diff import compare_pair, is_folder, pair_folders
 
     from .diff_output import FolderReport
+    from .run_setup import without_collections
 
     rules = ignore_rules_of(comparing)
     if not is_folder(old) and not is_folder(new):
-        return _diff_files(old, new, rules, comparing, console)
+        with without_collections():
+            return _diff_files(old, new, rules, comparing, console)
     if not (is_folder(old) and is_folder(new)):
         raise click.UsageError("give two files, or two folders")
     old, new = (reachable(one, sharing.scheduler) for one in (old, new))
