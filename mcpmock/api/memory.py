@@ -64,8 +64,7 @@ async def open_session(setup: Setup, log: Log) -> AsyncIterator[tuple[Any, Any]]
     assert replay is not None
     selection = replay.bare_selection
     if current_async_library() != "trio":
-        pace = replay.options.pace
-        selection = selection.paced(attrs.evolve(pace, timing=pace.timing.on_a_real_clock()))
+        selection = selection.on_a_real_clock()
     # Unbounded: with a bound, a client and a server that both wait for room would wait for ever.
     # All messages to the client come from a cassette, which is bounded.
     to_client, read = anyio.create_memory_object_stream[Any](math.inf)

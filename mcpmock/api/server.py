@@ -261,8 +261,7 @@ def _make_server(
             raise TypeError("give one stub: serve(stub) or serve(cassette, stub=stub)")
         return ReplayServer(without_takes("stub"), options, run, source, authorization)
     loaded = load_source(source)
-    options = with_rules_beside(options, loaded, no_rules=how.get("no_rules", False))
-    return ReplayServer(loaded, options, run, stub, authorization)
+    return ReplayServer(loaded, with_rules_beside(options, loaded), run, stub, authorization)
 
 
 def to_stub(given: object) -> Stub:

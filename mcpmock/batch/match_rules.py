@@ -24,14 +24,12 @@ if TYPE_CHECKING:
     from mcpmock.playback.session_selection import PlayerOptions
 
 
-def with_rules_beside(
-    options: PlayerOptions, cassette: Cassette, *, no_rules: bool = False
-) -> PlayerOptions:
+def with_rules_beside(options: PlayerOptions, cassette: Cassette) -> PlayerOptions:
     """Return how a cassette is played by all that stands beside it: the rules about what may
     differ, the redaction rules, for what is printed of a miss, and the key of its placeholders if
     they are hashes. Raises ProjectFileError.
     """
-    options = options.with_rules(rules_beside(cassette, no_rules=no_rules))
+    options = options.with_rules(rules_beside(cassette, no_rules=options.no_rules))
     redactions = [take.header.redaction for take in cassette.takes]
     own = any(isinstance(one, dict) and "own" in one for one in redactions)
     file = _project_file(cassette)

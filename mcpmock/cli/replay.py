@@ -132,7 +132,7 @@ def play(
         authorization = _authorization(replaying, listening)
         front, tell = front_of(listening, json=console.json)
         stub, cassette = load_mock_first(files)
-    playing = with_rules_beside(playing, cassette, no_rules=replaying.no_rules)
+    playing = with_rules_beside(playing, cassette)
     if not console.quiet:
         say_notices(cassette, of_lines=False, say=tell)
     log = None

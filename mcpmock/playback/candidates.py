@@ -274,8 +274,7 @@ class Candidate:
 
     def answers_on(self, exchange: int) -> bool:
         """Return whether the plan has something to send on this live exchange, now or later."""
-        recorded = self.ids.recorded.get(exchange)
-        return recorded is not None and recorded in self.plan.by_exchange
+        return self.ids.recorded.get(exchange) in self.plan.by_exchange
 
     def status_on(self, exchange: int) -> int | None:
         """Return the recorded status of the response to this live exchange."""

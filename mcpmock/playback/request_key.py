@@ -236,8 +236,6 @@ def canonical(value: Any) -> bytes:
     """Return bytes that are equal for equal decoded values, in any order of members. Do not store
     it: the form may change.
     """
-    if isinstance(value, bytes):
-        return b"\0" + value
     try:
         return msgspec.json.encode(value, order="sorted")
     except (ValueError, RecursionError):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from copy import copy
 from functools import cached_property
 from itertools import count
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
@@ -65,6 +65,8 @@ class PlayerOptions:
     mute: bool = False
     notes: bool = True
     """Whether each match by a rule is reported: half a millisecond, to hide secrets in it."""
+    no_rules: bool = False
+    """Whether the rules beside the cassette do not count."""
     rules: MatchRules | None = None
     """What may differ between a recorded request and a live one."""
     hash_of: Callable[[bytes], int] | None = None
@@ -89,8 +91,13 @@ class PlayerOptions:
             on_miss=options.on_miss,
             mute=mute,
             notes=notes,
+            no_rules=options.no_rules,
             rules=_rules_of(options),
         )
+
+    def paced(self, **how: Any) -> PlayerOptions:
+        """Return the same with these fields of its pace changed."""
+        return attrs.evolve(self, pace=attrs.evolve(self.pace, **how))
 
     def with_rules(self, rules: MatchRules | None) -> PlayerOptions:
         """Return the same with these rules besides."""
@@ -162,10 +169,10 @@ class SessionSelection:
         """The recorded texts that are no secrets although placeholders stand for them."""
         return {} if self._variables is None else self._variables.recorded
 
-    def paced(self, pace: Pace) -> SessionSelection:
-        """Return the same selection at another pace; both share what was played."""
+    def on_a_real_clock(self) -> SessionSelection:
+        """Return the same selection where pauses take real time; both share what was played."""
         selection = copy(self)
-        selection.options = attrs.evolve(self.options, pace=pace)
+        selection.options = self.options.paced(timing=self.options.pace.timing.on_a_real_clock())
         return selection
 
     def choice(self) -> list[int]:

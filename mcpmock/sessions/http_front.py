@@ -223,7 +223,7 @@ class _Serving:
         as_recorded = same and replay.stub is None and run.setup.back is None
         if not as_recorded:  # an event stream is one session, whatever its client sends on it
             cassette = bare(cassette, one_session=kind is TransportKind.SSE)
-        pace = attrs.evolve(replay.options.pace, after_progress=PROGRESS_PAUSE_S[kind])
+        options = replay.options.paced(after_progress=PROGRESS_PAUSE_S[kind])
         return cls(
             run=run,
             kind=kind,
@@ -232,7 +232,7 @@ class _Serving:
             sessions=front.sessions,
             as_recorded=as_recorded,
             bare_recording=bare_recording,
-            selection=SessionSelection(cassette, attrs.evolve(replay.options, pace=pace)),
+            selection=SessionSelection(cassette, options),
             origins=recorded_origins(cassette) if as_recorded else (),
         ).guarded()
 

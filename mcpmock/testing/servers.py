@@ -300,13 +300,10 @@ def _replay_options(settings: Settings, cassette: Cassette) -> PlayerOptions:
     """Return the options of the replay, with the rules beside the cassette. In a race no message of
     a call is delayed: all are sent before the client cancels.
     """
-    no_rules = settings.playing.get("no_rules", False)
-    options = with_rules_beside(replay_options(**settings.playing), cassette, no_rules=no_rules)
+    options = with_rules_beside(replay_options(**settings.playing), cassette)
     shown = settings.redaction_rules(shown=True)
     options = attrs.evolve(options, redaction=(options.redaction or NO_OWN_RULES) + shown)
-    if settings.races is None:
-        return options
-    return attrs.evolve(options, pace=attrs.evolve(options.pace, after_progress=0.0))
+    return options if settings.races is None else options.paced(after_progress=0.0)
 
 
 def _load_cassette(settings: Settings, test: str) -> Cassette:

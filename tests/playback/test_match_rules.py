@@ -331,6 +331,22 @@ def test_a_header_that_mirrors_a_loosened_argument_is_loosened() -> None:
     assert "-31999" in str(status("xx", "1", rule))
 
 
+def test_another_client_under_rules() -> None:
+    """What its name says of it is forgiven at the level that forgives just that."""
+
+    def said(name: str) -> tuple[Any, list[str]]:
+        def asks(q: int, client: str) -> bytes:
+            about = {"io.modelcontextprotocol/logLevel": client}
+            return request(1, "tools/call", {"name": "f", "arguments": {"q": q}, "_meta": about})
+
+        recorded = cassette(c(asks(1, "info")), s(response(1, {"said": 1})))
+        client = Asked(recorded, {"ignore": ["$.arguments.q"]}, notes=False)
+        return client.raw(asks(2, name)), [note.text for note in client.told]
+
+    other = "matched in spite of another client's identity or capabilities"
+    assert [(1, []), (1, [other])] == [said("info"), said("debug")]
+
+
 def test_exchanges_without_a_session_match_under_rules() -> None:
     """Each of the unused ones once, and with a client of another kind at a looser level."""
     recorded = over_http(

@@ -258,6 +258,15 @@ def test_cancelling_what_was_answered() -> None:
     played.at(0.001, client=cancelled(5)).nothing_more()
 
 
+def test_no_other_notification_cancels() -> None:
+    """Whatever it names."""
+    other = notification("n", {"requestId": 5})
+    played = play(c(call(1, "x")), c(call(2, "x")), s(response(1)), s(response(2)))
+    played.at(0, client=call(5, "x")).at(0, client=other)
+
+    played.at(0, client=call(6, "x"), to_client=[response(5), response(6)]).nothing_more()
+
+
 @pytest.mark.parametrize("late", [True, False])
 def test_a_recorded_cancel(late: bool) -> None:
     """A call that was cancelled in the recording is silent, or answered late if the server did."""

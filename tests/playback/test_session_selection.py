@@ -40,13 +40,14 @@ def session() -> str:
 
 def test_another_pace() -> None:
     """It is one selection still: what was played at one pace is played."""
-    selection = SessionSelection(cassette(*STDIO, ("take", None), *STDIO), PlayerOptions())
-    pace = Pace(Timing("cap", 100))
-    twin = selection.paced(pace)
+    recorded = PlayerOptions(pace=Pace(Timing("recorded"), overlap_grace=0.5))
+    selection = SessionSelection(cassette(*STDIO, ("take", None), *STDIO), recorded)
+    pace = Pace(Timing("cap", 100), overlap_grace=0.5)
+    twin = selection.on_a_real_clock()
     [first, _] = twin.candidates(session)
     twin.mark_played(first.plan.episode)
 
-    assert (pace, Pace()) == (first.pace, selection.candidates(session)[0].pace)
+    assert (pace, recorded.pace) == (first.pace, selection.candidates(session)[0].pace)
     assert first.plan is selection.candidates(session)[-1].plan
 
 
