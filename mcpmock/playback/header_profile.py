@@ -22,14 +22,15 @@ from mcpmock.protocol.transport_facts import (
 )
 
 Fingerprint = dict[str, str]
-"""Values by field name in lower case. `method`, `path`, `endpoint`, `slash` and `session-parameter`
-are not fields: they come from the request line. `host` and `origin` hold a class of the value.
+"""Values by field name in lower case. `method`, `path`, `endpoint`, `trailing-slash` and
+`session-parameter` are not fields: they come from the request line. `host` and `origin` hold a
+class of the value.
 """
 VERSION = PROTOCOL_VERSION_HEADER.lower()
 SESSION = SESSION_HEADER.lower()
 LAST_EVENT = LAST_EVENT_ID_HEADER.lower()
 SESSION_PARAMETER = "session-parameter"
-SLASH = "slash"
+SLASH = "trailing-slash"
 _PRESENCE_ONLY = {SESSION, LAST_EVENT, "authorization"}
 _FIXED = {"method", "path", "host"}
 
