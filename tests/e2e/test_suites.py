@@ -92,10 +92,17 @@ def test_the_sdk_of_version_1(
 
 
 @pytest.mark.parametrize(
-    ("part", "loop", "clients"),
-    [("suites", "asyncio", "session sdk fastmcp"), ("suites_py1", "anyio", "session")],
+    ("part", "loop", "clients", "mode"),
+    [
+        (*suite, mode)
+        for suite in [
+            ("suites", "asyncio", "session sdk fastmcp"),
+            ("suites_py1", "anyio", "session"),
+        ]
+        for mode in ("once", "new_episodes", "all", "rewrite")
+        if EVERY or mode == "once" or suite[0] == "suites_py1"
+    ],
 )
-@pytest.mark.parametrize("mode", ["once", "new_episodes", "all", "rewrite"])
 def test_a_transport_records(
     suite: Suite, pythons: Pythons, tmp_path: Path, part: str, loop: str, clients: str, mode: str
 ) -> None:
