@@ -88,7 +88,7 @@ def run(
 
 
 @pytest.mark.timeout(120)
-@pytest.mark.parametrize("varying", ["id", "path", "id,time,float,text"] + KINDS)
+@pytest.mark.parametrize("varying", ["id", "path", "id,time,float,text", *KINDS])
 def test_a_program_runs_again_under_the_rules_that_its_misses_propose(
     folder: Path, varying: str
 ) -> None:
