@@ -150,9 +150,8 @@ class CheckOutput:
         if self.console.verbose:
             yield from _known_lines(shown_name, checked)
         for unchecked in self._unchecked(checked):
-            place = f"{shown_name}:{unchecked.line}" if unchecked.line else shown_name
-            why = one_line(unchecked.why)
-            yield f"{place}: not checked: {printable(unchecked.what)}: {why}"
+            what = one_line(unchecked.what)
+            yield f"{shown_name}: not checked: {what}: {one_line(unchecked.why)}"
         yield self._verdict(shown_name, checked)
 
     def _annotations(self, name: Path | str, checked: CheckedFile) -> Iterator[str]:

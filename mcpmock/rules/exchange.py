@@ -43,6 +43,8 @@ class CheckedExchange:
     """One of its events had an id."""
     cancelled: bool = False
     """One of its requests was cancelled."""
+    wrong_headers: bool = False
+    """Headers that repeat arguments are missing or wrong."""
     owner: int = 0
     """The number of the exchange in which the stream of the next data began."""
     repeated: bool = False

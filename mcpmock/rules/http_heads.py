@@ -187,9 +187,7 @@ def check_status(checked: CheckedMessage, state: State) -> Iterator[Breach]:
     status, code, request = exchange.status, checked.code, call.request
     text = f"the error {code} with the status {status}"
     if checked.result is not None:
-        if status < 300 and any(
-            breach.rule.endswith("-match") for breach in check_mirrored_headers(exchange)
-        ):
+        if status < 300 and (exchange.wrong_headers or any(check_mirrored_headers(exchange))):
             yield Breach("header-accepted", f"a result of {request.method}, head and body differ")
     elif code == METHOD_NOT_FOUND and status != _NOT_FOUND:
         yield Breach("status-not-found", text)

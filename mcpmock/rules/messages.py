@@ -33,6 +33,7 @@ from . import (
 from .calls import MAX_CALLS, CallTracker
 from .capabilities import MethodChecker
 from .client_requests import ClientRequests
+from .contents import ContentChecker
 from .context import CheckedMessage, Phase, State, label_of
 from .exchange import CheckedExchange
 from .input_requests import InputChecker
@@ -53,6 +54,7 @@ _NEED_WHOLE_SESSION = {
     "log-stream", "stream-cut", "stream-goes-on", "subscription-acknowledged", "meta-accepted",
     "list-changed-silent", "roots-changed-silent", "elicitation-unknown", "error-code-differs",
     "not-found-code", "task-transition", "input-missing", "state-dropped", "retry-ignored",
+    "cursor-unknown",
 }  # fmt: skip
 """The rules that an incomplete session may seem to break."""
 
@@ -128,6 +130,7 @@ class MessageChecker:
     state: State
     judge: Judge
     session: IdSpace = attrs.field(factory=IdSpace)
+    _contents: ContentChecker = attrs.field(factory=ContentChecker)
     _methods: MethodChecker = attrs.field(factory=MethodChecker)
     _inputs: InputChecker = attrs.field(factory=InputChecker)
     _client_requests: ClientRequests = attrs.field(factory=ClientRequests)
@@ -204,6 +207,7 @@ class MessageChecker:
             yield from lifecycle.check_message(checked, state)
         yield from self._methods.check_message(checked, state)
         yield from ids.call_tracker.check_message(checked, state)
+        yield from self._contents.check_message(checked, state)
         call = checked.attribution.call
         if checked.method == PROGRESS or (call is not None and call.token is not None):
             yield from ids.progress.check_message(checked, ids.call_tracker, ids.calls)

@@ -153,6 +153,24 @@ RULES = (
     Rule("initialize-in-batch", MUST, CLIENT, "basic/lifecycle", "The initialize request MUST NOT be part of a JSON-RPC batch", _2025_03, _2025_03),
     # `shapes`, which quotes the definition
     Rule("shape", MUST, EITHER, "schema", "Each message has the members and types of its definition."),
+    # `contents`
+    Rule("output-schema", MUST, SERVER, "server/tools", "Servers MUST provide structured results that conform to this schema.", since=_2025_06),
+    # A warning: no sentence forbids it. Models err, and servers answer.
+    Rule("input-schema", SHOULD, CLIENT, "server/tools", "inputSchema: JSON Schema defining expected parameters"),
+    Rule("input-accepted", MUST, SERVER, "server/tools", "Servers MUST: Validate all tool inputs"),
+    Rule("tool-schema", MUST, SERVER, "basic/index", "Schemas MUST be valid according to their declared or default dialect", since=LAST_LEGACY),
+    Rule("elicited-content", SHOULD, CLIENT, "client/elicitation", "Both parties SHOULD validate elicitation content against the provided schema", _2025_06, _2025_06),
+    Rule("elicited-content", SHOULD, CLIENT, "client/elicitation", "Clients SHOULD validate all responses against the provided schema", since=LAST_LEGACY),
+    Rule("prompt-arguments", SHOULD, CLIENT, "server/prompts", "arguments: Optional list of arguments for customization"),
+    Rule("prompt-accepted", SHOULD, SERVER, "server/prompts", "Servers SHOULD validate prompt arguments before processing"),
+    Rule("completion-ref", SHOULD, CLIENT, "server/utilities/completion", "Implementations MUST: Validate all completion inputs"),
+    Rule("completion-accepted", SHOULD, SERVER, "server/utilities/completion", "Implementations MUST: Validate all completion inputs"),
+    Rule("cursor-unknown", MUST, CLIENT, "server/utilities/pagination", "Clients MUST treat cursors as opaque tokens: Don't attempt to parse or modify cursors"),
+    # `parameter_headers`
+    Rule("header-param", MUST, CLIENT, "basic/transports/streamable-http", "When a server's tool definition includes x-mcp-header annotations, conforming clients MUST mirror the designated parameter values into HTTP headers.", since=LATEST),
+    Rule("header-param-match", MUST, CLIENT, "basic/transports/streamable-http", "When a server's tool definition includes x-mcp-header annotations, conforming clients MUST mirror the designated parameter values into HTTP headers.", since=LATEST),
+    Rule("header-param-extra", MUST, CLIENT, "basic/transports/streamable-http", "Parameter value is null: Client MUST omit the header", since=LATEST),
+    Rule("header-schema", MUST, SERVER, "server/tools", "Constraints on x-mcp-header values: MUST only be applied to parameters with primitive types (integer, string, boolean).", since=LATEST),
     # `lifecycle`
     Rule("handshake-first", MUST, CLIENT, "basic/lifecycle", "The initialization phase MUST be the first interaction between client and server.", until=LAST_LEGACY),
     Rule("handshake-twice", MUST, CLIENT, "basic/lifecycle", "The initialization phase MUST be the first interaction between client and server.", until=LAST_LEGACY),

@@ -224,10 +224,13 @@ def test_violations_stand_in_the_order_of_the_lines(run: Run, file: Path) -> Non
 
 
 def test_the_shipped_recordings_pass(run: Run) -> None:
-    """Real clients and servers break no rule but those that they are known to."""
+    """Real clients and servers break no rule but those that they are known to; a warning is a call
+    that was recorded because a server refuses it.
+    """
     status, out, _ = run("check", "--json", *sorted(CASSETTES.glob("*.jsonl")))
     found = [json.loads(line) for line in out.splitlines()]
 
     assert 0 == status
-    assert {"notice"} == {one["level"] for one in found if one["type"] == "violation"}
-    assert {(0, 0)} == {(o["errors"], o["warnings"]) for o in found if o["type"] == "check"}
+    warned = {one["rule"] for one in found if one.get("level") == "warning"}
+    assert {"input-schema"} == warned
+    assert {0} == {one["errors"] for one in found if one["type"] == "check"}

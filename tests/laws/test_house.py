@@ -176,7 +176,7 @@ def test_extras_are_imported_when_they_are_needed() -> None:
     """Packages of extras are imported inside functions: the modules of logins are all of one extra,
     and are themselves imported so.
     """
-    extras = {"mcp", "httpx2", "keyring", "dask", "distributed", "fsspec"}
+    extras = {"mcp", "httpx2", "keyring", "dask", "distributed", "fsspec", "jsonschema_rs"}
     logins = {"mcpmock.logins.provider", "mcpmock.logins.answers"}
     offenders = []
     for module, path in MODULES.items():

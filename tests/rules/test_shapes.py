@@ -607,7 +607,8 @@ def test_what_is_nested_too_deep_is_not_judged() -> None:
         for one in conversation.check(frame, n)
     ]
 
-    assert [Unjudged("tools/call request", "it is nested too deep")] == found
+    told = [one for one in found if isinstance(one, Unjudged) and not one.quiet]
+    assert [Unjudged("tools/call request", "it is nested too deep")] == told
 
 
 PLANTED = [

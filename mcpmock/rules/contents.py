@@ -1,0 +1,427 @@
+"""Rules of contents: arguments, results and answers against what the server has listed or asked
+for, with the schemas that it declares.
+
+What counts is what was listed last before the request (`catalog`). `protocol.json_schema` holds
+values against schemas; what it cannot judge is said, once for each tool.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections import OrderedDict
+from collections.abc import Generator, Iterable, Iterator
+from typing import Any
+
+import attrs
+
+from mcpmock.protocol.json_schema import (
+    NoSchemaError,
+    SchemaMisfit,
+    UnjudgedSchemaError,
+    compile_schema,
+)
+from mcpmock.protocol.messages import Request, Response, encode
+from mcpmock.protocol.methods import LAST_LEGACY, REVISIONS
+from mcpmock.protocol.shapes import PLACEHOLDER, shapes_of
+
+from .calls import MAX_CALLS
+from .catalog import (
+    PAGED,
+    PROMPTS,
+    RESOURCES,
+    TEMPLATES,
+    TOOLS,
+    Catalog,
+    ListedSchema,
+    ListedTool,
+    listed_schema,
+)
+from .context import CheckedMessage, Object, Phase, State, as_object, place, short
+from .exchange import MAX_REMEMBERED
+from .memory import drop_oldest
+from .modern import INPUT_REQUIRED
+from .parameter_headers import check_annotations, check_headers
+from .specification import Breach, Unjudged
+
+Found = Breach | Unjudged
+FoundFirst = Generator[Found, None, "Expected | None"]
+_STRUCTURED = REVISIONS[2]
+_CALL, _TASK, _PROMPT = "tools/call", "tasks/result", "prompts/get"
+_COMPLETE, _ELICIT = "completion/complete", "elicitation/create"
+_ROUNDS = {_CALL, _PROMPT, "resources/read"}
+_LEFT_OUT = ("inputResponses", "requestState", "_meta")
+"""What a retry has besides the params of the first request."""
+_JUDGED = PAGED | _ROUNDS | {_TASK, _COMPLETE, _ELICIT}
+_VARIABLES = re.compile(r"\{[+#./;?&]?([^}]*)\}")
+
+
+@attrs.frozen
+class Expected:
+    """What is known of a request until its result comes."""
+
+    tool: ListedTool | None = None
+    """The tool that is called, as it was listed before."""
+    refusable: str = ""
+    """The rule that a result breaks, because the request was not one to accept."""
+    text: str = ""
+    cursor: object = None
+    """Of a page, the cursor that it was asked for with."""
+    schema: ListedSchema | None = None
+    """The schema of what the client is asked for."""
+    round_keys: tuple[bytes, ...] = ()
+    """What a retry of it is told by."""
+
+
+@attrs.define
+class ContentChecker:
+    """The contents of the messages of one session."""
+
+    _expected: OrderedDict[int, Expected] = attrs.field(factory=OrderedDict)
+    """By call index."""
+    _tasks: OrderedDict[str, Expected] = attrs.field(factory=OrderedDict)
+    """By task id, the calls that run as tasks."""
+    _rounds: OrderedDict[bytes, dict[str, ListedSchema]] = attrs.field(factory=OrderedDict)
+    """By digest of a request, or of a requestState, the schemas of what was last asked for."""
+
+    def check_message(self, checked: CheckedMessage, state: State) -> Iterable[Found]:
+        """Return the breaches in what a message contains."""
+        method = checked.method
+        if checked.revision is None or method is None:
+            return ()
+        catalog = state.server.catalog if checked.modern else state.catalog
+        if isinstance(checked.message, Response):
+            if method not in _JUDGED or checked.attribution.late:
+                return ()
+            return self._check_response(checked, state, catalog)
+        if isinstance(checked.message, Request):
+            return self._check_request(checked, state, catalog) if method in _JUDGED else ()
+        if not checked.from_client:
+            catalog.note_change(method)
+        return ()
+
+    # Requests.
+
+    def _check_request(
+        self, checked: CheckedMessage, state: State, catalog: Catalog
+    ) -> Iterator[Found]:
+        expected: Expected | None = None
+        method = checked.method or ""
+        if not checked.from_client:
+            if method == _ELICIT:
+                expected = Expected(schema=listed_schema(checked.params.get("requestedSchema")))
+        elif method == _CALL:
+            expected = yield from self._check_call(checked, state, catalog)
+        elif method == _TASK:
+            expected = self._tasks.get(str(checked.params.get("taskId")))
+        elif method == _PROMPT:
+            expected = yield from _check_prompt(checked, catalog)
+        elif method == _COMPLETE:
+            expected = yield from _check_completion(checked, catalog)
+        elif method in PAGED:
+            yield from _check_cursor(checked, state, catalog)
+            expected = Expected(cursor=checked.params.get("cursor"))
+        if checked.modern and method in _ROUNDS and checked.from_client:
+            keys = _round_keys(checked)
+            yield from self._check_answers(checked, state, keys)
+            expected = attrs.evolve(expected or Expected(), round_keys=keys[-1:])
+        call = checked.attribution.call
+        if expected is not None and call is not None:
+            self._expected[call.index] = expected
+            drop_oldest(self._expected, MAX_CALLS)
+
+    def _check_call(self, checked: CheckedMessage, state: State, catalog: Catalog) -> FoundFirst:
+        name = checked.params.get("name")
+        tool = catalog.tools.get(name) if isinstance(name, str) else None
+        if tool is None:
+            yield from _unjudged(state, f"calls of {short(name)}", "no list names it", quiet=True)
+            return None
+        arguments = checked.params.get("arguments")
+        given = {} if arguments is None else arguments
+        exchange = checked.exchange
+        if checked.modern and exchange is not None and state.transport == "streamable-http":
+            for breach in check_headers(tool.input.raw, as_object(given), exchange):
+                exchange.wrong_headers = True
+                yield breach
+        what = f"the inputSchema of {short(name)}"
+        size = len(getattr(checked.message, "params", b"") or b"")
+        misfits = yield from _misfits(tool.input, given, size, what, checked, state)
+        if not misfits:
+            return Expected(tool)
+        where, problem = _first(misfits, "params", "arguments")
+        yield Breach("input-schema", f"a call of {short(name)}, {where}: {problem}", where)
+        return Expected(
+            tool, "input-accepted", f"a result of {short(name)}, called with {where}: {problem}"
+        )
+
+    def _check_answers(
+        self, checked: CheckedMessage, state: State, keys: tuple[bytes, ...]
+    ) -> Iterator[Found]:
+        """Check what the client answers in a retry."""
+        answers = as_object(checked.params.get("inputResponses"))
+        asked = next((self._rounds[key] for key in keys if key in self._rounds), {})
+        for name, answer in answers.items():
+            schema = asked.get(name)
+            if schema is not None:
+                start = ("params", "inputResponses", name, "content")
+                yield from _check_elicited(as_object(answer), schema, start, checked, state)
+
+    # Responses.
+
+    def _check_response(
+        self, checked: CheckedMessage, state: State, catalog: Catalog
+    ) -> Iterator[Found]:
+        call, result = checked.attribution.call, checked.result
+        expected = self._expected.pop(call.index, None) if call is not None else None
+        method = checked.method or ""
+        if result is None:
+            return
+        if method in PAGED:
+            if not checked.from_client:
+                catalog.note_page(method, None if expected is None else expected.cursor, result)
+                if method == TOOLS:
+                    yield from _check_listed_tools(checked, state, catalog, result)
+        elif expected is None:
+            return
+        elif checked.from_client:
+            if expected.schema is not None:
+                start = ("result", "content")
+                yield from _check_elicited(result, expected.schema, start, checked, state)
+        elif result.get("resultType") == INPUT_REQUIRED and checked.modern:
+            self._remember_round(expected, result)
+        elif method in (_CALL, _TASK):
+            yield from self._check_call_result(checked, state, expected, result)
+        elif expected.refusable and _gives_something(method, result):
+            yield Breach(expected.refusable, expected.text)
+
+    def _remember_round(self, expected: Expected, result: Object) -> None:
+        schemas = {
+            name: listed_schema(as_object(as_object(one).get("params")).get("requestedSchema"))
+            for name, one in as_object(result.get("inputRequests")).items()
+            if as_object(one).get("method") == _ELICIT
+        }
+        state = result.get("requestState")
+        keys = [*expected.round_keys, *([_state_key(state)] if isinstance(state, str) else [])]
+        for key in keys:
+            self._rounds[key] = schemas
+            self._rounds.move_to_end(key)
+            drop_oldest(self._rounds, MAX_REMEMBERED)
+
+    def _check_call_result(
+        self, checked: CheckedMessage, state: State, expected: Expected, result: Object
+    ) -> Iterator[Found]:
+        task = as_object(result.get("task")).get("taskId")
+        if isinstance(task, str) and "task" in checked.call_params:
+            self._tasks[task] = expected
+            drop_oldest(self._tasks, MAX_REMEMBERED)
+            return
+        if result.get("isError") is True:
+            return
+        if expected.refusable:
+            yield Breach(expected.refusable, expected.text)
+        tool = expected.tool
+        if tool is None or (checked.revision or "") < _STRUCTURED:
+            return
+        if tool.output == ListedSchema():
+            return
+        name = short(tool.name)
+        if "structuredContent" not in result:
+            where = place("result", "structuredContent")
+            yield Breach("output-schema", f"a result of {name}, {where}: missing", where)
+            return
+        what = f"the outputSchema of {name}"
+        size = len(getattr(checked.message, "result", b"") or b"")
+        value = result["structuredContent"]
+        misfits = yield from _misfits(tool.output, value, size, what, checked, state)
+        if misfits:
+            where, problem = _first(misfits, "result", "structuredContent")
+            yield Breach("output-schema", f"a result of {name}, {where}: {problem}", where)
+
+
+def _misfits(
+    schema: ListedSchema,
+    value: Any,
+    size: int,
+    what: str,
+    checked: CheckedMessage,
+    state: State,
+) -> Generator[Found, None, list[SchemaMisfit]]:
+    """Return what a schema refuses of a value, and yield that it could not be judged."""
+    if isinstance(value, str) and PLACEHOLDER in value:
+        return []
+    try:
+        if schema.too_long:
+            raise UnjudgedSchemaError("it is too long to be remembered")
+        if schema.raw is None:
+            return []
+        lenient = (checked.revision or "") < LAST_LEGACY
+        return compile_schema(schema.raw, lenient=lenient).misfits(value, size)
+    except NoSchemaError as error:
+        yield from _unjudged(state, what, f"it is no schema: {error}")
+    except UnjudgedSchemaError as error:
+        yield from _unjudged_schema(state, what, error)
+    return []
+
+
+def _unjudged_schema(state: State, what: str, error: UnjudgedSchemaError) -> Iterator[Unjudged]:
+    yield from _unjudged(state, "what schemas refuse" if error.unavailable else what, str(error))
+
+
+def _unjudged(state: State, what: str, why: str, *, quiet: bool = False) -> Iterator[Unjudged]:
+    """Yield it once."""
+    if state.once(f"{what}: {why}"):
+        yield Unjudged(what, why, quiet)
+
+
+def _first(misfits: list[SchemaMisfit], *start: str) -> tuple[str, str]:
+    """Return the place of the first misfit, and what is wrong there."""
+    path, problem = misfits[0]
+    more = f", and {len(misfits) - 1} more" if len(misfits) > 1 else ""
+    return place(*start, *path), f"{problem}{more}"
+
+
+def _check_listed_tools(
+    checked: CheckedMessage, state: State, catalog: Catalog, result: Object
+) -> Iterator[Found]:
+    """Check that what a list declares are schemas."""
+    shapes = shapes_of(checked.revision or LAST_LEGACY)
+    tools = result.get("tools")
+    for index, entry in enumerate(tools if isinstance(tools, list) else ()):
+        name = as_object(entry).get("name")
+        tool = catalog.tools.get(name) if isinstance(name, str) else None
+        if tool is None:
+            continue
+        if checked.modern:
+            yield from check_annotations(tool.input.raw, ("result", "tools", index, "inputSchema"))
+        if (checked.revision or "") < LAST_LEGACY:
+            continue
+        for member, schema in (("inputSchema", tool.input), ("outputSchema", tool.output)):
+            declared = as_object(entry).get(member)
+            if schema.raw is None or not shapes.fits(f"Tool.{member}", declared):
+                continue  # `shape` says it
+            try:
+                compile_schema(schema.raw)
+            except NoSchemaError as error:
+                where = place("result", "tools", index, member, *error.path)
+                yield Breach("tool-schema", f"{short(name)}, {where}: {error}", where)
+            except UnjudgedSchemaError as error:
+                yield from _unjudged_schema(state, f"the {member} of {short(name)}", error)
+
+
+def _check_elicited(
+    answer: Object,
+    schema: ListedSchema,
+    start: tuple[str, ...],
+    checked: CheckedMessage,
+    state: State,
+) -> Iterator[Found]:
+    content = answer.get("content")
+    if answer.get("action") != "accept" or not isinstance(content, dict):
+        return
+    size = len(encode(content))
+    misfits = yield from _misfits(schema, content, size, "a requestedSchema", checked, state)
+    if misfits:
+        where, problem = _first(misfits, *start)
+        yield Breach("elicited-content", f"an answer, {where}: {problem}", where)
+
+
+def _check_prompt(checked: CheckedMessage, catalog: Catalog) -> FoundFirst:
+    name = checked.params.get("name")
+    prompt = catalog.prompts.get(name) if isinstance(name, str) else None
+    if prompt is None:
+        return None
+    given = as_object(checked.params.get("arguments"))
+    missing = sorted(one for one in prompt.required if given.get(one) is None)
+    start = ("params", "arguments")
+    for one in missing:
+        where = place(*start, one)
+        text = f"a request of the prompt {short(name)}, {where}: missing"
+        yield Breach("prompt-arguments", text, where)
+    for one in given:
+        if one not in prompt.known:
+            where = place(*start, one)
+            text = f"a request of the prompt {short(name)}, {where}: not declared"
+            yield Breach("prompt-arguments", text, where)
+    if not missing:
+        return None
+    text = f"messages of the prompt {short(name)} without its argument {', '.join(missing)}"
+    return Expected(refusable="prompt-accepted", text=text)
+
+
+def _check_completion(checked: CheckedMessage, catalog: Catalog) -> FoundFirst:
+    unknown = _unknown_reference(checked.params, catalog)
+    if unknown is None:
+        return None
+    where, text = unknown
+    yield Breach("completion-ref", f"completion/complete, {where}: {text}", where)
+    return Expected(refusable="completion-accepted", text=f"values for {text}")
+
+
+def _unknown_reference(params: Object, catalog: Catalog) -> tuple[str, str] | None:
+    """Return the place of what the lists do not have, and what it is; None if they have it, or are
+    not whole.
+    """
+    reference = as_object(params.get("ref"))
+    argument = as_object(params.get("argument")).get("name")
+    kind, name, uri = (reference.get(one) for one in ("type", "name", "uri"))
+    known: Iterable[str] | None = None
+    if kind == "ref/prompt" and isinstance(name, str):
+        prompt = catalog.prompts.get(name)
+        if prompt is None:
+            missing = catalog.is_complete(PROMPTS)
+            return (place("params", "ref", "name"), f"no prompt {short(name)}") if missing else None
+        known = prompt.known
+    elif kind == "ref/resource" and isinstance(uri, str):
+        if uri not in catalog.templates:
+            whole = catalog.is_complete(TEMPLATES) and catalog.is_complete(RESOURCES)
+            missing = uri not in catalog.resources and (whole or _is_template(uri, catalog))
+            return (place("params", "ref", "uri"), f"no template {short(uri)}") if missing else None
+        known = _variables(uri)
+    if known is None or not isinstance(argument, str) or argument in known:
+        return None
+    return place("params", "argument", "name"), f"no argument {short(argument)}"
+
+
+def _is_template(uri: str, catalog: Catalog) -> bool:
+    return "{" in uri and catalog.is_complete(TEMPLATES)
+
+
+def _variables(template: str) -> set[str]:
+    """Return the names of the variables of a URI template (RFC 6570)."""
+    names = ",".join(_VARIABLES.findall(template)).split(",")
+    return {name.split(":")[0].rstrip("*").strip() for name in names}
+
+
+def _check_cursor(checked: CheckedMessage, state: State, catalog: Catalog) -> Iterator[Breach]:
+    cursor = checked.params.get("cursor")
+    if not isinstance(cursor, str) or PLACEHOLDER in cursor:
+        return
+    if state.phase is Phase.NEW and not checked.modern and state.transport == "streamable-http":
+        return  # the session may have begun before the recording
+    if not catalog.has_given(checked.method or "", cursor):
+        where = place("params", "cursor")
+        text = f"{checked.method}, {where}: no page gave {short(cursor) or 'an empty one'}"
+        yield Breach("cursor-unknown", text, where)
+
+
+def _gives_something(method: str, result: Object) -> bool:
+    """Return whether a result has the messages or the values that were asked for."""
+    inside = as_object(result.get("completion")).get("values")
+    return bool(result.get("messages") if method == _PROMPT else inside)
+
+
+def _round_keys(checked: CheckedMessage) -> tuple[bytes, ...]:
+    """Return what a request is told by among the rounds: its state, and its params."""
+    state = checked.params.get("requestState")
+    plain = {name: value for name, value in checked.params.items() if name not in _LEFT_OUT}
+    key = encode([checked.method, plain])
+    states = (_state_key(state),) if isinstance(state, str) else ()
+    return (*states, _digest(key))
+
+
+def _digest(key: bytes) -> bytes:
+    return hashlib.sha256(key).digest()
+
+
+def _state_key(state: str) -> bytes:
+    return _digest(encode(["requestState", state]))
