@@ -154,6 +154,7 @@ PLANTED = [
     Planted(
         "error-code-differs",
         [*opening("2024-11-05"), *PROMPTS, *refused("prompts/get", {"name": "greet"})],
+        also=("prompt-arguments",),
     ),
     Planted(
         "error-code-differs",
@@ -164,7 +165,11 @@ PLANTED = [
         [*opening(), *RESOURCES, *TEMPLATES_REFUSED, *refused("resources/read", MISSING)],
     ),
     Planted("error-code-differs", [*opening(), *refused(SET_LEVEL, {"level": "loud"}, -32000)]),
-    Planted("error-code-differs", [*opening(), *PAGES, *refused("tools/list", {"cursor": "?"})]),
+    Planted(
+        "error-code-differs",
+        [*opening(), *PAGES, *refused("tools/list", {"cursor": "?"})],
+        also=("cursor-unknown",),
+    ),
     Planted(
         "error-code-differs",
         [
@@ -180,6 +185,7 @@ PLANTED = [
             *PROMPTS,
             *refused("completion/complete", {"ref": {"type": "ref/prompt", "name": "x"}}),
         ],
+        also=("completion-ref",),
     ),
     Planted(
         "error-code-differs",
@@ -353,7 +359,7 @@ def test_what_is_cited() -> None:
         (refused(SET_LEVEL, {"level": "loud"}), "server/utilities/logging"),
         (refused("tools/list", {"cursor": "?"}), "server/utilities/pagination"),
     ):
-        [found] = violations(*opening(), *steps)
+        *_, found = violations(*opening(), *steps)
         assert (f"2025-11-25 {cited}", "$.error.code") == (found.cited, found.path)
 
 
