@@ -1,7 +1,7 @@
 """Rules of contents: arguments, results and answers against what the server has listed or asked
 for, with the schemas that it declares.
 
-What counts is what was listed last before the request (`catalog`). `protocol.json_schema` holds
+What counts is what was listed last before the request (`listings`). `protocol.json_schema` holds
 values against schemas; what it cannot judge is said, once for each tool.
 """
 
@@ -11,7 +11,8 @@ import hashlib
 import re
 from collections import OrderedDict
 from collections.abc import Generator, Iterable, Iterator
-from typing import Any
+from functools import lru_cache
+from typing import Any, NamedTuple
 
 import attrs
 
@@ -21,24 +22,14 @@ from mcpmock.protocol.json_schema import (
     UnjudgedSchemaError,
     compile_schema,
 )
-from mcpmock.protocol.messages import Request, Response, encode
+from mcpmock.protocol.messages import Request, Response, decode, encode
 from mcpmock.protocol.methods import LAST_LEGACY, REVISIONS
 from mcpmock.protocol.shapes import PLACEHOLDER, shapes_of
 
 from .calls import MAX_CALLS
-from .catalog import (
-    PAGED,
-    PROMPTS,
-    RESOURCES,
-    TEMPLATES,
-    TOOLS,
-    Catalog,
-    ListedSchema,
-    ListedTool,
-    listed_schema,
-)
 from .context import CheckedMessage, Object, Phase, State, as_object, place, short
 from .exchange import MAX_REMEMBERED
+from .listings import LISTED, MAX_DEFINITION_BYTES, PROMPTS, RESOURCES, TEMPLATES, TOOLS, Listings
 from .memory import drop_oldest
 from .modern import INPUT_REQUIRED
 from .parameter_headers import check_annotations, check_headers
@@ -52,22 +43,36 @@ _COMPLETE, _ELICIT = "completion/complete", "elicitation/create"
 _ROUNDS = {_CALL, _PROMPT, "resources/read"}
 _LEFT_OUT = ("inputResponses", "requestState", "_meta")
 """What a retry has besides the params of the first request."""
-_JUDGED = PAGED | _ROUNDS | {_TASK, _COMPLETE, _ELICIT}
+_PAGED = {*LISTED, "tasks/list"}
+_JUDGED = _PAGED | _ROUNDS | {_TASK, _COMPLETE, _ELICIT}
 _VARIABLES = re.compile(r"\{[+#./;?&]?([^}]*)\}")
+
+
+class DeclaredSchema(NamedTuple):
+    """A schema as JSON; None if there is none, or it is `too_long` to be remembered."""
+
+    raw: bytes | None = None
+    too_long: bool = False
+
+
+class DeclaredTool(NamedTuple):
+    """What a list says of a tool."""
+
+    name: str
+    input: DeclaredSchema = DeclaredSchema()
+    output: DeclaredSchema = DeclaredSchema()
 
 
 @attrs.frozen
 class Expected:
     """What is known of a request until its result comes."""
 
-    tool: ListedTool | None = None
+    tool: DeclaredTool | None = None
     """The tool that is called, as it was listed before."""
     refusable: str = ""
     """The rule that a result breaks, because the request was not one to accept."""
     text: str = ""
-    cursor: object = None
-    """Of a page, the cursor that it was asked for with."""
-    schema: ListedSchema | None = None
+    schema: DeclaredSchema | None = None
     """The schema of what the client is asked for."""
     round_keys: tuple[bytes, ...] = ()
     """What a retry of it is told by."""
@@ -81,46 +86,44 @@ class ContentChecker:
     """By call index."""
     _tasks: OrderedDict[str, Expected] = attrs.field(factory=OrderedDict)
     """By task id, the calls that run as tasks."""
-    _rounds: OrderedDict[bytes, dict[str, ListedSchema]] = attrs.field(factory=OrderedDict)
+    _rounds: OrderedDict[bytes, dict[str, DeclaredSchema]] = attrs.field(factory=OrderedDict)
     """By digest of a request, or of a requestState, the schemas of what was last asked for."""
 
-    def check_message(self, checked: CheckedMessage, state: State) -> Iterable[Found]:
+    def check_message(
+        self, checked: CheckedMessage, state: State, listings: Listings
+    ) -> Iterable[Found]:
         """Return the breaches in what a message contains."""
         method = checked.method
         if checked.revision is None or method is None:
             return ()
-        catalog = state.server.catalog if checked.modern else state.catalog
         if isinstance(checked.message, Response):
             if method not in _JUDGED or checked.attribution.late:
                 return ()
-            return self._check_response(checked, state, catalog)
-        if isinstance(checked.message, Request):
-            return self._check_request(checked, state, catalog) if method in _JUDGED else ()
-        if not checked.from_client:
-            catalog.note_change(method)
+            return self._check_response(checked, state)
+        if isinstance(checked.message, Request) and method in _JUDGED:
+            return self._check_request(checked, state, listings)
         return ()
 
     # Requests.
 
     def _check_request(
-        self, checked: CheckedMessage, state: State, catalog: Catalog
+        self, checked: CheckedMessage, state: State, listings: Listings
     ) -> Iterator[Found]:
         expected: Expected | None = None
         method = checked.method or ""
         if not checked.from_client:
             if method == _ELICIT:
-                expected = Expected(schema=listed_schema(checked.params.get("requestedSchema")))
+                expected = Expected(schema=declared_schema(checked.params.get("requestedSchema")))
         elif method == _CALL:
-            expected = yield from self._check_call(checked, state, catalog)
+            expected = yield from self._check_call(checked, state, listings)
         elif method == _TASK:
             expected = self._tasks.get(str(checked.params.get("taskId")))
         elif method == _PROMPT:
-            expected = yield from _check_prompt(checked, catalog)
+            expected = yield from _check_prompt(checked, listings)
         elif method == _COMPLETE:
-            expected = yield from _check_completion(checked, catalog)
-        elif method in PAGED:
-            yield from _check_cursor(checked, state, catalog)
-            expected = Expected(cursor=checked.params.get("cursor"))
+            expected = yield from _check_completion(checked, listings)
+        elif method in _PAGED:
+            yield from _check_cursor(checked, state, listings)
         if checked.modern and method in _ROUNDS and checked.from_client:
             keys = _round_keys(checked)
             yield from self._check_answers(checked, state, keys)
@@ -130,9 +133,9 @@ class ContentChecker:
             self._expected[call.index] = expected
             drop_oldest(self._expected, MAX_CALLS)
 
-    def _check_call(self, checked: CheckedMessage, state: State, catalog: Catalog) -> FoundFirst:
+    def _check_call(self, checked: CheckedMessage, state: State, listings: Listings) -> FoundFirst:
         name = checked.params.get("name")
-        tool = catalog.tools.get(name) if isinstance(name, str) else None
+        tool = _declared_tool(listings.json_of(TOOLS, name), str(name))
         if tool is None:
             yield from _unjudged(state, f"calls of {short(name)}", "no list names it", quiet=True)
             return None
@@ -168,19 +171,14 @@ class ContentChecker:
 
     # Responses.
 
-    def _check_response(
-        self, checked: CheckedMessage, state: State, catalog: Catalog
-    ) -> Iterator[Found]:
+    def _check_response(self, checked: CheckedMessage, state: State) -> Iterator[Found]:
         call, result = checked.attribution.call, checked.result
         expected = self._expected.pop(call.index, None) if call is not None else None
         method = checked.method or ""
         if result is None:
             return
-        if method in PAGED:
-            if not checked.from_client:
-                catalog.note_page(method, None if expected is None else expected.cursor, result)
-                if method == TOOLS:
-                    yield from _check_listed_tools(checked, state, catalog, result)
+        if method == TOOLS and not checked.from_client:
+            yield from _check_listed_tools(checked, state, result)
         elif expected is None:
             return
         elif checked.from_client:
@@ -196,7 +194,7 @@ class ContentChecker:
 
     def _remember_round(self, expected: Expected, result: Object) -> None:
         schemas = {
-            name: listed_schema(as_object(as_object(one).get("params")).get("requestedSchema"))
+            name: declared_schema(as_object(as_object(one).get("params")).get("requestedSchema"))
             for name, one in as_object(result.get("inputRequests")).items()
             if as_object(one).get("method") == _ELICIT
         }
@@ -222,16 +220,16 @@ class ContentChecker:
         tool = expected.tool
         if tool is None or (checked.revision or "") < _STRUCTURED:
             return
-        if tool.output == ListedSchema():
+        if tool.output == DeclaredSchema():
             return
         name = short(tool.name)
-        if "structuredContent" not in result:
+        if "structuredContent" not in result and tool.output.raw is not None:
             where = place("result", "structuredContent")
             yield Breach("output-schema", f"a result of {name}, {where}: missing", where)
             return
         what = f"the outputSchema of {name}"
         size = len(getattr(checked.message, "result", b"") or b"")
-        value = result["structuredContent"]
+        value = result.get("structuredContent")
         misfits = yield from _misfits(tool.output, value, size, what, checked, state)
         if misfits:
             where, problem = _first(misfits, "result", "structuredContent")
@@ -239,7 +237,7 @@ class ContentChecker:
 
 
 def _misfits(
-    schema: ListedSchema,
+    schema: DeclaredSchema,
     value: Any,
     size: int,
     what: str,
@@ -251,6 +249,7 @@ def _misfits(
         return []
     try:
         if schema.too_long:
+            what = f"the definition{what[what.index(' of ') :]}"
             raise UnjudgedSchemaError("it is too long to be remembered")
         if schema.raw is None:
             return []
@@ -280,17 +279,13 @@ def _first(misfits: list[SchemaMisfit], *start: str) -> tuple[str, str]:
     return place(*start, *path), f"{problem}{more}"
 
 
-def _check_listed_tools(
-    checked: CheckedMessage, state: State, catalog: Catalog, result: Object
-) -> Iterator[Found]:
+def _check_listed_tools(checked: CheckedMessage, state: State, result: Object) -> Iterator[Found]:
     """Check that what a list declares are schemas."""
     shapes = shapes_of(checked.revision or LAST_LEGACY)
     tools = result.get("tools")
     for index, entry in enumerate(tools if isinstance(tools, list) else ()):
         name = as_object(entry).get("name")
-        tool = catalog.tools.get(name) if isinstance(name, str) else None
-        if tool is None:
-            continue
+        tool = _tool_of(as_object(entry), str(name))
         if checked.modern:
             yield from check_annotations(tool.input.raw, ("result", "tools", index, "inputSchema"))
         if (checked.revision or "") < LAST_LEGACY:
@@ -310,7 +305,7 @@ def _check_listed_tools(
 
 def _check_elicited(
     answer: Object,
-    schema: ListedSchema,
+    schema: DeclaredSchema,
     start: tuple[str, ...],
     checked: CheckedMessage,
     state: State,
@@ -319,26 +314,28 @@ def _check_elicited(
     if answer.get("action") != "accept" or not isinstance(content, dict):
         return
     size = len(encode(content))
-    misfits = yield from _misfits(schema, content, size, "a requestedSchema", checked, state)
+    misfits = yield from _misfits(
+        schema, content, size, "the requestedSchema of a question", checked, state
+    )
     if misfits:
         where, problem = _first(misfits, *start)
         yield Breach("elicited-content", f"an answer, {where}: {problem}", where)
 
 
-def _check_prompt(checked: CheckedMessage, catalog: Catalog) -> FoundFirst:
+def _check_prompt(checked: CheckedMessage, listings: Listings) -> FoundFirst:
     name = checked.params.get("name")
-    prompt = catalog.prompts.get(name) if isinstance(name, str) else None
-    if prompt is None:
+    if not listings.knows(PROMPTS, name):
         return None
+    declared = _arguments(listings.definition(PROMPTS, name))
     given = as_object(checked.params.get("arguments"))
-    missing = sorted(one for one in prompt.required if given.get(one) is None)
+    missing = [one for one, needed in declared.items() if needed and given.get(one) is None]
     start = ("params", "arguments")
     for one in missing:
         where = place(*start, one)
         text = f"a request of the prompt {short(name)}, {where}: missing"
         yield Breach("prompt-arguments", text, where)
     for one in given:
-        if one not in prompt.known:
+        if one not in declared:
             where = place(*start, one)
             text = f"a request of the prompt {short(name)}, {where}: not declared"
             yield Breach("prompt-arguments", text, where)
@@ -348,8 +345,8 @@ def _check_prompt(checked: CheckedMessage, catalog: Catalog) -> FoundFirst:
     return Expected(refusable="prompt-accepted", text=text)
 
 
-def _check_completion(checked: CheckedMessage, catalog: Catalog) -> FoundFirst:
-    unknown = _unknown_reference(checked.params, catalog)
+def _check_completion(checked: CheckedMessage, listings: Listings) -> FoundFirst:
+    unknown = _unknown_reference(checked.params, listings)
     if unknown is None:
         return None
     where, text = unknown
@@ -357,7 +354,7 @@ def _check_completion(checked: CheckedMessage, catalog: Catalog) -> FoundFirst:
     return Expected(refusable="completion-accepted", text=f"values for {text}")
 
 
-def _unknown_reference(params: Object, catalog: Catalog) -> tuple[str, str] | None:
+def _unknown_reference(params: Object, listings: Listings) -> tuple[str, str] | None:
     """Return the place of what the lists do not have, and what it is; None if they have it, or are
     not whole.
     """
@@ -366,24 +363,50 @@ def _unknown_reference(params: Object, catalog: Catalog) -> tuple[str, str] | No
     kind, name, uri = (reference.get(one) for one in ("type", "name", "uri"))
     known: Iterable[str] | None = None
     if kind == "ref/prompt" and isinstance(name, str):
-        prompt = catalog.prompts.get(name)
-        if prompt is None:
-            missing = catalog.is_complete(PROMPTS)
-            return (place("params", "ref", "name"), f"no prompt {short(name)}") if missing else None
-        known = prompt.known
+        if listings.lacks(PROMPTS, name):
+            return place("params", "ref", "name"), f"no prompt {short(name)}"
+        if listings.knows(PROMPTS, name):
+            known = _arguments(listings.definition(PROMPTS, name))
     elif kind == "ref/resource" and isinstance(uri, str):
-        if uri not in catalog.templates:
-            whole = catalog.is_complete(TEMPLATES) and catalog.is_complete(RESOURCES)
-            missing = uri not in catalog.resources and (whole or _is_template(uri, catalog))
-            return (place("params", "ref", "uri"), f"no template {short(uri)}") if missing else None
-        known = _variables(uri)
+        plain = "{" in uri or listings.lacks(RESOURCES, uri)
+        if listings.lacks(TEMPLATES, uri) and plain:
+            return place("params", "ref", "uri"), f"no template {short(uri)}"
+        if listings.knows(TEMPLATES, uri):
+            known = _variables(uri)
     if known is None or not isinstance(argument, str) or argument in known:
         return None
     return place("params", "argument", "name"), f"no argument {short(argument)}"
 
 
-def _is_template(uri: str, catalog: Catalog) -> bool:
-    return "{" in uri and catalog.is_complete(TEMPLATES)
+def _arguments(prompt: Object) -> dict[str, bool]:
+    """Return the arguments that a prompt declares, and whether each must be given."""
+    declared = prompt.get("arguments")
+    found = map(as_object, declared if isinstance(declared, list) else ())
+    return {str(one.get("name")): one.get("required") is True for one in found}
+
+
+@lru_cache(MAX_REMEMBERED)
+def _declared_tool(definition: bytes | None, name: str) -> DeclaredTool | None:
+    """Return the tool with this definition; None if there is none."""
+    if definition is None:
+        return None
+    if not definition:
+        return DeclaredTool(name, DeclaredSchema(None, True), DeclaredSchema(None, True))
+    return _tool_of(as_object(decode(definition)), name)
+
+
+def _tool_of(entry: Object, name: str) -> DeclaredTool:
+    inside = declared_schema(entry.get("inputSchema")), declared_schema(entry.get("outputSchema"))
+    return DeclaredTool(name, *inside)
+
+
+def declared_schema(value: Any) -> DeclaredSchema:
+    """Return a schema as it is remembered."""
+    if value is None:
+        return DeclaredSchema()
+    raw = encode(value)
+    long = len(raw) > MAX_DEFINITION_BYTES
+    return DeclaredSchema(None if long else raw, long)
 
 
 def _variables(template: str) -> set[str]:
@@ -392,13 +415,13 @@ def _variables(template: str) -> set[str]:
     return {name.split(":")[0].rstrip("*").strip() for name in names}
 
 
-def _check_cursor(checked: CheckedMessage, state: State, catalog: Catalog) -> Iterator[Breach]:
+def _check_cursor(checked: CheckedMessage, state: State, listings: Listings) -> Iterator[Breach]:
     cursor = checked.params.get("cursor")
     if not isinstance(cursor, str) or PLACEHOLDER in cursor:
         return
     if state.phase is Phase.NEW and not checked.modern and state.transport == "streamable-http":
         return  # the session may have begun before the recording
-    if not catalog.has_given(checked.method or "", cursor):
+    if listings.invented(checked.method or "", cursor):
         where = place("params", "cursor")
         text = f"{checked.method}, {where}: no page gave {short(cursor) or 'an empty one'}"
         yield Breach("cursor-unknown", text, where)

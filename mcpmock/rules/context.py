@@ -20,7 +20,6 @@ from mcpmock.protocol.correlation import Attribution, PendingCall
 from mcpmock.protocol.methods import LATEST, NAMES
 from mcpmock.protocol.raw_json import members
 
-from .catalog import Catalog
 from .exchange import MAX_REMEMBERED, CheckedExchange
 from .listings import Listings
 from .rounds import Rounds
@@ -136,8 +135,6 @@ class ServerState:
     """It has assigned session ids."""
     paths: set[str] = attrs.field(factory=set)
     """The paths that messages were posted to."""
-    catalog: Catalog = attrs.field(factory=Catalog)
-    """What it has listed, in the modern era."""
     request_states: OrderedDict[bytes, bytes] = attrs.field(factory=OrderedDict)
     """Digests of the `requestState`s it issued, with the ids of the requests they answered."""
     rounds: Rounds = attrs.field(factory=Rounds)
@@ -165,8 +162,6 @@ class State:
     server_capabilities: Object | None = None
     unreadable_answer: bool = False
     """The answer to `initialize` came with a content type that clients need not read."""
-    catalog: Catalog = attrs.field(factory=Catalog)
-    """What the server has listed in the session."""
     asked_early: set[bytes] = attrs.field(factory=set)
     """The ids of what the server asked before it answered `initialize`."""
     incomplete: bool = False

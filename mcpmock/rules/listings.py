@@ -110,6 +110,11 @@ class Listings:
         found = self._definitions.get(method)
         return {} if found is None else found.definition(key)
 
+    def json_of(self, method: str, key: object) -> bytes | None:
+        """Return that definition as JSON, empty if it is too long; None if there is none."""
+        found = self._definitions.get(method)
+        return found.entries.get(key) if found is not None and isinstance(key, str) else None
+
     def knows(self, method: str, key: object) -> bool:
         """Return whether a page has listed this name or URI, and nothing was said to have changed
         since.

@@ -207,7 +207,8 @@ class MessageChecker:
             yield from lifecycle.check_message(checked, state)
         yield from self._methods.check_message(checked, state)
         yield from ids.call_tracker.check_message(checked, state)
-        yield from self._contents.check_message(checked, state)
+        listings = state.server.listings if checked.modern else state.listings
+        yield from self._contents.check_message(checked, state, listings)
         call = checked.attribution.call
         if checked.method == PROGRESS or (call is not None and call.token is not None):
             yield from ids.progress.check_message(checked, ids.call_tracker, ids.calls)
