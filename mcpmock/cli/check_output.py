@@ -359,16 +359,15 @@ def _reason_for(found: Found) -> str:
 
 def _annotation(name: Path | str | None, one: _Shown) -> str:
     """Return a command of a GitHub workflow that shows a finding at its line."""
-    properties = {} if name is None else {"file": place_in_folder(name)}
+    properties = {} if name is None else {"file": printable(place_in_folder(name))}
     properties |= {"line": str(one.line)} if one.line and name is not None else {}
-    properties |= {"title": one.title} if one.title else {}
+    properties |= {"title": printable(one.title)} if one.title else {}
     written = ",".join(
         f"{key}={_escaped(value).replace(':', '%3A').replace(',', '%2C')}"
         for key, value in properties.items()
     )
     data = "\n".join(map(printable, filter(None, (one.text, one.more))))
-    # The bytes of a file name and of a text: GitHub reads only these escapes.
-    return f"::{one.level.value} {written}::{_escaped(data)}".replace(" ::", "::", int(not written))
+    return f"::{one.level.value} {written}".rstrip() + f"::{_escaped(data)}"
 
 
 def _escaped(text: str) -> str:
@@ -440,7 +439,7 @@ def _sarif_results(name: Path | str, checked: CheckedFile) -> Iterator[SarifResu
         violation = found.violation
         yield SarifResult(
             violation.rule.name,
-            violation.sentence,
+            violation.rule.sentence,
             violation.level,
             f"{violation.text}\n{_reason_for(found)}",
             name,
