@@ -39,9 +39,18 @@ if TYPE_CHECKING:
 _COLORS = {Level.ERROR: BAD, Level.WARNING: ODD, Level.NOTICE: REMARK}
 _SHOWN = {Level.ERROR: 10, Level.WARNING: 10, Level.NOTICE: 1}
 """How many findings of one kind are printed without `-v`."""
-_MAX_CASE_LINES = 100
+_MAX_CASE_LINES, _MAX_IDLE = 100, 20
 _SUITE = "mcpmock.check"
-_DAMAGE, _EDIT = "damage", "edit"
+_DAMAGE, _EDIT, _FILE = "damage", "edit", "file"
+_ABOUT = {
+    _DAMAGE: "A cassette can be read.",
+    _EDIT: "A cassette is as it was recorded.",
+    _FILE: "A cassette is complete.",
+    "expect-tool": "The tools that are expected are called with success.",
+    "forbid-tool": "The tools that are forbidden are not called.",
+    "max-duration": "Requests are answered in time.",
+}
+"""What is said of the findings that are of no rule of the protocol."""
 _MAX_SARIF_RESULTS = 25_000
 """GitHub takes no more in one run."""
 
@@ -97,10 +106,8 @@ class CheckOutput:
         if self.plan.assertions.limits:
             self._say_untimed()
         status = self._print_assertions()
-        if self.plan.allowances and self.checking.only != "integrity":
-            for one in self.plan.allowances:
-                if one.text not in self._applied and not self.console.quiet:
-                    say(f"nothing was allowed by {one.text!r}")
+        if self.checking.only != "integrity" and not self.console.quiet:
+            self._say_idle()
         self._write()
         return status
 
@@ -134,7 +141,7 @@ class CheckOutput:
         text = str(error)
         failure = JunitFailure(_DAMAGE, text, error=True)
         self._suites.append(JunitSuite(str(name), _SUITE, [JunitCase(_DAMAGE, failure)]))
-        self._results.append(SarifResult(_DAMAGE, "", Level.ERROR, text, name))
+        self._results.append(SarifResult(_DAMAGE, _ABOUT[_DAMAGE], Level.ERROR, text, name))
         if self.checking.format == "github":
             click.echo(_annotation(name, _Shown(0, Level.ERROR, text, _DAMAGE)))
 
@@ -197,6 +204,14 @@ class CheckOutput:
         for name in () if self.console.quiet else self._untimed:
             say(f"{name}: has no times: --max-duration was not checked")
 
+    def _say_idle(self) -> None:
+        """Say which lines of `--allow` and of the baseline nothing matched."""
+        idle = [one.text for one in self.plan.allowances if one.text not in self._applied]
+        for text in idle[:_MAX_IDLE]:
+            say(f"nothing was allowed by {text!r}")
+        if len(idle) > _MAX_IDLE:
+            say(f"and by {many(len(idle) - _MAX_IDLE, 'other line')}")
+
     def _failed_expectations(self) -> Iterator[tuple[str, str]]:
         """Yield each glob that no call with success fits, and what to say of it."""
         from mcpmock.rules.call_assertions import EXPECT
@@ -226,7 +241,10 @@ class CheckOutput:
                 level = click.style(shown.level.value, fg=BAD)
                 click.echo(f"{level}: {printable(f'{shown.text} [{shown.title}]')}")
         for glob, text in missing.items():
-            self._results.append(SarifResult(EXPECT, f"--{EXPECT} {glob}", Level.ERROR, text, None))
+            likeness = f"--{EXPECT} {glob}"
+            self._results.append(
+                SarifResult(EXPECT, _ABOUT[EXPECT], Level.ERROR, text, None, likeness=likeness)
+            )
         return int(bool(missing))
 
     def _write(self) -> None:
@@ -291,7 +309,7 @@ def _cut(lines: list[str]) -> str:
 
 def _title(damage: bool, level: Level) -> str:
     """Return what a finding about the file is called."""
-    return _DAMAGE if damage else _EDIT if level is Level.ERROR else "file"
+    return _DAMAGE if damage else _EDIT if level is Level.ERROR else _FILE
 
 
 def _option(case: AssertionCase) -> str:
@@ -434,7 +452,7 @@ def _sarif_results(name: Path | str, checked: CheckedFile) -> Iterator[SarifResu
 
     for one in checked.report.findings:
         rule = _title(one.damage, one.level)
-        yield SarifResult(rule, "", one.level, one.text, name, one.line, one.text)
+        yield SarifResult(rule, _ABOUT[rule], one.level, one.text, name, one.line, one.text)
     for found in checked.report:
         violation = found.violation
         yield SarifResult(
@@ -449,5 +467,5 @@ def _sarif_results(name: Path | str, checked: CheckedFile) -> Iterator[SarifResu
         )
     for case in checked.calls.cases:
         if not case.ok:
-            words = _option(case)
-            yield SarifResult(case.option, words, Level.ERROR, case.text, name, case.line, words)
+            rule, likeness = case.option, _option(case)
+            yield SarifResult(rule, _ABOUT[rule], Level.ERROR, case.text, name, case.line, likeness)

@@ -256,6 +256,38 @@ def place_of(result: dict[str, Any]) -> tuple[str, int]:
     return physical["artifactLocation"]["uri"], physical["region"]["startLine"]
 
 
+def test_junit_fails_what_fails(run: Run, file: Path) -> None:
+    """With `--fail-on warning` also a warning; what is allowed is none."""
+    record(file, *FAILS, *WARNS)
+    names = []
+    for options in (["--fail-on", "warning"], ["--fail-on", "never"], ["--allow", "*"]):
+        run("check", file, "--junit", "j.xml", *options)
+        names.append([case.get("name") for case in ElementTree.parse("j.xml").iter("testcase")])
+
+    assert [["id-null", "answer-after-cancel"], ["id-null"], ["check"]] == names
+
+
+def test_lines_that_match_nothing_are_not_all_said(run: Run, file: Path) -> None:
+    """Twenty of a stale baseline."""
+    Path("known.txt").write_text("".join(f"id-null a{n}\n" for n in range(30)))
+    said = run("check", file, "--baseline", "known.txt")[2].splitlines()
+
+    assert (21, "mcpmock: and by 10 other lines") == (len(said), said[-1])
+
+
+def test_a_project_file_names_the_baseline(run: Run, tmp_path: Path) -> None:
+    """Beside it, wherever the command runs; but no file to write."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    record(folder / "a.jsonl", *FAILS)
+    (folder / "known.txt").write_text("id-null\n")
+    (folder / "mcpmock.toml").write_text('[check]\nbaseline = "known.txt"\n')
+    assert 0 == run("check", "project/a.jsonl")[0]
+
+    (folder / "mcpmock.toml").write_text('[check]\nsarif = "s.json"\n')
+    assert 3 == run("check", "project/a.jsonl")[0]
+
+
 @pytest.mark.parametrize(
     ("name", "uri"),
     [
