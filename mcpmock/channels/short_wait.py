@@ -12,7 +12,7 @@ import select
 import stat
 from collections.abc import Callable, Iterator, Sequence
 
-import attrs
+import msgspec
 
 from mcpmock.protocol.messages import Frame
 
@@ -20,8 +20,7 @@ WAIT_MS = 1
 """How long a client or server may take for what follows. The whole loop waits as long."""
 
 
-@attrs.frozen
-class PipeSource:
+class PipeSource(msgspec.Struct, frozen=True):
     """A descriptor and what reads it: gives the frames that one read completes, None at the end, or
     if there is nothing to read.
     """

@@ -21,7 +21,7 @@ from .stats import latency_lines
 
 if TYPE_CHECKING:
     from mcpmock.batch.diff import ComparedPair, FilePair
-    from mcpmock.semantic_diff.compare import IgnoreRules
+    from mcpmock.semantic_diff.ignore_rules import IgnoreRules
 
     from .diff_output import FolderReport
 
@@ -67,7 +67,7 @@ def diff(
 
 def ignore_rules_of(options: DiffOptions) -> IgnoreRules:
     """Parse the rules. Raises UsageError for one that is not valid."""
-    from mcpmock.semantic_diff.compare import IgnoreRules
+    from mcpmock.semantic_diff.ignore_rules import IgnoreRules
 
     try:
         return IgnoreRules.parse(options.ignore, options.unordered, options.tolerance, options.like)

@@ -63,13 +63,7 @@ def verify(
         say_notices(recorded, of_lines=False)
     back = server_of(server)
 
-    from mcpmock.semantic_diff.compare import compare
     from mcpmock.sessions.drive import DIFFERENT, drive_and_record
-    from mcpmock.sessions.server_start import failed_start
-    from mcpmock.view.latency_changes import with_slower_calls
-
-    from .diff_output import diff_report, failure_report
-    from .reports import print_report
 
     say_waiting(playing_text(file), console)
     told: list[str] = []
@@ -77,6 +71,15 @@ def verify(
         lambda: drive_and_record(recorded, back, say, values=values, faults=run, report=told.append)
     )
     owing = report_faults(run, console)
+
+    # Behind the session: the server does not wait until they are imported.
+    from mcpmock.semantic_diff.compare import compare
+    from mcpmock.sessions.server_start import failed_start
+    from mcpmock.view.latency_changes import with_slower_calls
+
+    from .diff_output import diff_report, failure_report
+    from .reports import print_report
+
     if driven.status not in (0, DIFFERENT):
         return driven.status
     fail_on = FailOn.parse(comparing.fail_on, "risky")

@@ -23,7 +23,7 @@ from mcpmock.protocol.messages import C2S, Direction, Frame
 from .stage import PASS, Action, Hangup, Send, Stage, Wake
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Pipeline:
     """Stages in a row, the first next to the client. Give it frames and the time; take what leaves
     at either end.

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-import attrs
+import msgspec
 
 from mcpmock.protocol.messages import Direction, Frame
 
 
-@attrs.define
-class Send:
+class Send(msgspec.Struct):
     """Send these frames on their way, all of one direction, in order; `after` is in seconds from
     now.
     """
@@ -24,8 +23,7 @@ class Send:
     after: float = 0.0
 
 
-@attrs.define
-class Wake:
+class Wake(msgspec.Struct):
     """Call the stage's `wake` at this time, on the clock of `now`. It cannot be taken back, so a
     stage must tolerate a wake with nothing to do.
     """
@@ -34,8 +32,7 @@ class Wake:
     at: float
 
 
-@attrs.define
-class Hangup:
+class Hangup(msgspec.Struct):
     """End the session: no frame leaves after it. `why` is for the log."""
 
     why: str = ""

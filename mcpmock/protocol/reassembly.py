@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Iterator
 
 import attrs
+import msgspec
 
 from .messages import Direction, Fragment, Frame, HttpBody
 
@@ -22,8 +23,7 @@ EXCERPT_BYTES = 1 << 16
 _Key = tuple[int, Direction, int | None]
 
 
-@attrs.frozen
-class WholeFrame:
+class WholeFrame(msgspec.Struct, frozen=True):
     """A message whose last piece has arrived. If it is longer than the bound, `frame` holds its
     beginning and `digest` is the SHA-256 of all `size` bytes.
     """
@@ -37,7 +37,7 @@ class WholeFrame:
         return self.digest is not None
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class _Pieces:
     """The pieces of one message so far."""
 
@@ -66,7 +66,7 @@ class _Pieces:
         return WholeFrame(frame, self.size, digest)
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Reassembly:
     """The incomplete messages: one for each direction of an exchange of a session."""
 

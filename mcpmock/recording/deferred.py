@@ -32,7 +32,7 @@ class _Held:
     receipt: Any = None
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class DeferredRecorder(Stage):
     """Holds one session until `release`."""
 

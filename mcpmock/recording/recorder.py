@@ -29,7 +29,7 @@ Append = Callable[[list[bytes]], None]
 """Takes event lines and returns when they are safe; raises OSError if they are not."""
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Ledger:
     """One take being written: what its recorders have in common.
 
@@ -109,7 +109,7 @@ class Ledger:
             pass  # it stays counted, in `lost`
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Recorder(Stage):
     """Notes the frames of one conversation as events of a take."""
 

@@ -15,7 +15,6 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterator
 from urllib.parse import quote, unquote_to_bytes
 
-import attrs
 import msgspec
 
 from mcpmock.protocol.raw_json import UNREADABLE, Span, begin_of_text, begins_with
@@ -38,8 +37,7 @@ _TEXT_GROUPS = re.compile(BASE64_TEXT * 4)
 _NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
-@attrs.frozen
-class Decoded:
+class Decoded(msgspec.Struct, frozen=True):
     """A decoded text, in pieces: where each begins, and where it came from."""
 
     text: bytes
@@ -89,8 +87,7 @@ def encode_percent(text: bytes) -> bytes:
     return quote(text, safe="").encode()
 
 
-@attrs.frozen
-class Base64Run:
+class Base64Run(msgspec.Struct, frozen=True):
     """Text in base64, and where it stands."""
 
     span: Span

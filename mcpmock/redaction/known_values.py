@@ -42,7 +42,7 @@ _WORDS_ONLY = re.compile(r"[^\W\d_]+(?:[ _-][^\W\d_]+)*")
 _WORD_BEFORE = re.compile(rb"[\w\x80-\xff]")
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class KnownValues:
     """The known values with their kinds."""
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 import attrs
+import msgspec
 
 from mcpmock.protocol.messages import decode
 
@@ -22,15 +23,14 @@ MAX_NESTED = 5
 """How deep JSON in JSON in JSON is unescaped."""
 
 
-@attrs.frozen
-class SecretPlace:
+class SecretPlace(msgspec.Struct, frozen=True):
     """Where a secret was found: the JSONPath in its message, empty in a text; and its kind."""
 
     path: str
     kind: str
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class PlaceholderTable:
     """Gives each secret its placeholder, and remembers the secret."""
 

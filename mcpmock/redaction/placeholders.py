@@ -12,7 +12,6 @@ import re
 from collections.abc import Callable, Mapping
 from urllib.parse import unquote
 
-import attrs
 import msgspec
 
 from mcpmock.cassette.model import Cassette
@@ -39,8 +38,7 @@ _BASE64_MARKS = (b"bWNwbW9jazpzZWNyZXQ6", b"1jcG1vY2s6c2VjcmV0O", b"tY3Btb2NrOnN
 """`mcpmock:secret:` in base64, behind a multiple of three bytes, one more, two more."""
 
 
-@attrs.frozen
-class EncodedPart:
+class EncodedPart(msgspec.Struct, frozen=True):
     """A part of a text that holds a placeholder in percent encoding or base64."""
 
     start: int
@@ -105,7 +103,7 @@ def encoded_parts(text: str) -> list[EncodedPart]:
     ]
     if not raw.isascii():  # places in bytes are not places in the text
         found = [
-            attrs.evolve(part, start=_place(raw, part.start), end=_place(raw, part.end))
+            msgspec.structs.replace(part, start=_place(raw, part.start), end=_place(raw, part.end))
             for part in found
         ]
     return sorted(found, key=lambda part: part.start)

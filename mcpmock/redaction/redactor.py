@@ -46,7 +46,7 @@ _ENDS_IN_PLACEHOLDER = re.compile(PLACEHOLDER + rb"[\w-]+:\d+\Z")
 _KEY_LINES = re.compile(rb"[\w+/=:,.\s-]*?(?=-----END)|[\w+/=:,.\s-]*+\Z")
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Redactor(TextRedactor):
     """The redaction of one take, frame by frame."""
 

@@ -84,7 +84,7 @@ def nowhere(_path: Path) -> bool:
     return False
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class TextRedactor:
     """Replaces by the placeholders of one take."""
 

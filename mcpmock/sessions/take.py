@@ -86,7 +86,7 @@ class Recording:
         return self.in_project and not (self.new or self.strict)
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class TakeRecording:
     """A take while it is recorded. Made by `open_take_recording`."""
 

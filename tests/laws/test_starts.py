@@ -1,5 +1,6 @@
-"""What the start of a command imports: a client waits for it. Over pipes it needs neither HTTP nor
-what the session may never come to, and few attrs classes, each of which takes 0.4 ms to make.
+"""What a command has imported when its server is asked first: that waits for it. Over pipes it
+needs neither HTTP nor what the session may never come to, and few attrs classes, each of which
+takes 0.4 ms to make.
 """
 
 from __future__ import annotations
@@ -14,10 +15,11 @@ import pytest
 from tests.support import c, cassette_bytes, request, response, s
 
 _HTTP = ("h11", "mcpmock.channels.http", "mcpmock.sessions.http_front")
+_REPORTS = ("mcpmock.semantic_diff.compare", "mcpmock.view", "mcpmock.cli.diff_output")
 _CODE = """
-import atexit, json, sys
+import atexit, json, os, signal, sys
 
-def imported():
+def imported(*_signal):
     modules = {name for name in sys.modules if name.partition(".")[0] == "mcpmock"}
     classes = {
         one for name in modules for one in vars(sys.modules[name]).values()
@@ -25,8 +27,11 @@ def imported():
         and one.__module__ in modules
     }
     print(json.dumps([sorted(sys.modules), len(modules), len(classes)]), file=sys.stderr)
+    sys.stderr.flush()
+    os._exit(0)
 
 atexit.register(imported)
+signal.signal(signal.SIGUSR1, imported)
 from mcpmock.cli import main
 sys.argv[0] = "mcpmock"
 main()
@@ -36,9 +41,11 @@ main()
 @pytest.mark.parametrize(
     ("arguments", "unneeded", "modules", "attrs_classes"),
     [
-        (["proxy", "--", "{server}"], [*_HTTP, "mcpmock.playback", "mcpmock.redaction"], 56, 28),
-        (["record", "-o", "{new}", "--", "{server}"], [*_HTTP, "rich", "mcpmock.playback"], 72, 42),
-        (["replay", "{file}"], [*_HTTP, "rich", "mcpmock.recording"], 93, 76),
+        (["proxy", "--", "{server}"], [*_HTTP, "mcpmock.playback", "mcpmock.redaction"], 50, 18),
+        (["record", "-o", "{new}", "--", "{server}"], [*_HTTP, "rich", "mcpmock.playback"], 71, 31),
+        (["replay", "{file}"], [*_HTTP, "rich", "mcpmock.recording"], 93, 66),
+        (["drive", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 97, 59),
+        (["verify", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 107, 75),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )
@@ -49,7 +56,7 @@ def test_what_a_start_imports(
     file = tmp_path / "a.jsonl"
     file.write_bytes(cassette_bytes(c(request(1, "ping")), s(response(1))))
     server = tmp_path / "server"
-    server.write_text("#!/bin/sh\n")
+    server.write_text("#!/bin/sh\nread request; kill -USR1 $PPID; read more\n")
     server.chmod(0o700)
     words = [
         word.format(file=file, new=tmp_path / "new.jsonl", server=server) for word in arguments
