@@ -1,6 +1,7 @@
 """Measures mcpmock against a direct connection, bare relays and other recorders.
 
     python tools/bench.py [--rows NAME,..] [--rounds N] [--quick] [--json]
+    python tools/bench.py --processor [--before CHECKOUT] [--rounds N] [--quick] [--json]
 
 Every row is a client and a server with something in between. Over stdio: nothing (`direct`), a
 relay in C, a bare relay on trio, `mcpmock record`, a peer that records; or a player of what was
@@ -9,7 +10,9 @@ trio and h11, `mcpmock record --url`, `mcpmock replay --listen`, and peers. Rows
 have a fault plan that matches no message. Absolute figures depend on the machine; the ratios and
 the bars below them count. `--starts` adds the start of real servers in Node and Python,
 `--unbounded` a flood of 50,000 overlapping calls, `--watched` a recording of 10,000 events a second
-that a page follows; `--bars` draws the figures for the manual. Exit
+that a page follows; `--bars` draws the figures for the manual. `--processor` measures the processor
+time of each program instead: floods (of traffic with members that are named nearly as secrets are,
+too), calls one by one, over HTTP, and starts; of another checkout of mcpmock as well. Exit
 status 1 if a bar is missed or a row of ours fails. Needs a C compiler; `tools/e2e_parts.sh peers`
 installs the peers. `mcp-rec-replay` and `mcp-cassette-replay` run only if `--rows` names them.
 """
@@ -27,10 +30,11 @@ from pathlib import Path
 
 from bench_parts.endurance import endure
 from bench_parts.over_http import HttpSession
+from bench_parts.processor import Processor, measure_processor
 from bench_parts.real_starts import real_starts
 from bench_parts.report import Results, Section
 from bench_parts.rounds import HTTP, HTTP_QUICK, QUICK, Effort, Rounds
-from bench_parts.rows import Row, Workshop, http_rows, stdio_rows
+from bench_parts.rows import ROOT, Row, Workshop, http_rows, stdio_rows
 from bench_parts.traffic import Traffic
 from bench_parts.unbounded import CALLS, unbounded
 from bench_parts.watched import SECONDS, watched
@@ -48,6 +52,10 @@ _FLOODED = ("record", "replay", "mcp-rec", "mcp-rec-replay")
 
 def main() -> int:
     options = _options()
+    if options.processor:
+        processor = _measure_processor(options)
+        print(json.dumps(processor.medians) if options.json else "\n".join(processor.text()))
+        return 0
     with tempfile.TemporaryDirectory(prefix="mcpmock-bench-") as name:
         results = _measure_all(options, Path(name))
     if options.json:
@@ -80,6 +88,22 @@ def _measure_all(options: argparse.Namespace, folder: Path) -> Results:
     return Results(sections, floods, starts, pages)
 
 
+def _measure_processor(options: argparse.Namespace) -> Processor:
+    with tempfile.TemporaryDirectory(prefix="mcpmock-bench-") as name:
+        bodies = Path(name) / "bodies.jsonl"
+        traffic, shops = Traffic(bodies), dict[str, Workshop]()
+        for program, checkout in (("mcpmock", ROOT), ("before", options.before)):
+            if checkout is not None:
+                folder = Path(name) / program
+                folder.mkdir()
+                shops[program] = Workshop(folder, bodies, checkout)
+        shop = shops["mcpmock"]
+        with HttpSession(shop.http_server, shop.env) as upstream:
+            rounds = options.rounds or (1 if options.quick else 5)
+            calls = CALLS // 10 if options.quick else CALLS
+            return measure_processor(shops, traffic, upstream.listening(), rounds, calls)
+
+
 def _measure(shop: Workshop, rows: Sequence[Row], effort: Effort, traffic: Traffic) -> Section:
     rounds = Rounds(shop, rows, effort, traffic)
     rounds.warm_up()
@@ -103,6 +127,8 @@ def _options() -> argparse.Namespace:
     parser.add_argument("--unbounded", action="store_true", help="also flood without bound")
     parser.add_argument("--watched", action="store_true", help="also record beside a live page")
     parser.add_argument("--bars", action="store_true", help="print bars, for the manual")
+    parser.add_argument("--processor", action="store_true", help="measure processor time instead")
+    parser.add_argument("--before", type=Path, metavar="CHECKOUT", help="mcpmock to compare with")
     parser.add_argument("--json", action="store_true", help="print one JSON object")
     return parser.parse_args()
 

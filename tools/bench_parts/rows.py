@@ -43,21 +43,23 @@ if __name__ == "__main__":
 
 
 class Workshop:
-    """A folder for the files of a run, with the compiled server and relay and `mcpmock`."""
+    """A folder for the files of a run, with the compiled server and relay and the `mcpmock` of a
+    checkout.
+    """
 
-    def __init__(self, folder: Path, bodies: Path) -> None:
+    def __init__(self, folder: Path, bodies: Path, checkout: Path = ROOT) -> None:
         self.folder, self.log = folder, folder / "stderr.txt"
         # The environment of a user: without PYTHONDONTWRITEBYTECODE and its like, so that compiled
         # modules are kept and used.
         env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
         self.env = {**env, "MCP_REC_NO_NOTICE": "1"}
         launcher = folder / "mcpmock"
-        launcher.write_text(_LAUNCHER.format(python=sys.executable, root=str(ROOT)))
+        launcher.write_text(_LAUNCHER.format(python=sys.executable, root=str(checkout)))
         self.mcpmock = [sys.executable, str(launcher)]
         self.server = [self._compile("echo"), str(bodies)]
         self.http_server = [*self.server, "0"]
         self.relay = self._compile("relay")
-        modules = [sys.executable, "-m", "compileall", "-q", str(ROOT / "mcpmock")]
+        modules = [sys.executable, "-m", "compileall", "-q", str(checkout / "mcpmock")]
         subprocess.run(modules, env=self.env, check=False)
 
     def _compile(self, name: str) -> str:

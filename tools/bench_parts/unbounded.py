@@ -33,14 +33,14 @@ def unbounded(
             with limited(_TIMEOUT_S), row.open(file, shop) as session:
                 assert isinstance(session, PipeSession)
                 session.initialize()
-                found[row.name] = 2 * calls / _flood(session, data, calls)
+                found[row.name] = 2 * calls / flood_without_bound(session, data, calls)
         except (RuntimeError, OSError, subprocess.SubprocessError):
             continue
     return found
 
 
-def _flood(session: PipeSession, data: bytes, calls: int) -> float:
-    """Seconds until the last answer."""
+def flood_without_bound(session: PipeSession, data: bytes, calls: int) -> float:
+    """Write requests as fast as they are taken. Gives the seconds until the last answer."""
     source, target = session.descriptors
     os.set_blocking(target, False)
     left, answered = memoryview(data), 0
