@@ -45,9 +45,10 @@ class ConversationEnd(trio.abc.AsyncResource):
     """Set by the runner: takes frames of a source that `accept` has not given. An end uses it only
     for what has come as a whole, since it has no back pressure.
     """
-    # HTTP needs it: a request that goes through a queue and a waiting task instead costs two task
-    # switches, 15 to 35 us, and makes the p50 of a call 4 to 9 % (record) and 6 to 13 % (replay)
-    # longer (tools/bench.py, http-record and http-replay).
+    # HTTP needs it.
+    # speed: a request that goes through a queue and a waiting task instead costs two task switches,
+    # 15 to 35 us, and makes the p50 of a call 4 to 9 % (record) and 6 to 13 % (replay) longer
+    # (tools/bench.py, http-record and http-replay)
 
     @abstractmethod
     async def accept(self) -> Receive:

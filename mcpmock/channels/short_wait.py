@@ -29,9 +29,9 @@ class PipeSource(msgspec.Struct, frozen=True):
     take: Callable[[], list[Frame] | None]
 
 
-# A turn of trio for each read (a wait that is armed, epoll, a task that is woken) costs a third of
-# a recorded call: its p50 is 126 us with and 84 us without (tools/bench.py, record; 50 us for the
-# bare relay on trio).
+# speed: a recorded call takes 84 us, with a turn of trio for each read (a wait that is armed,
+# epoll, a task that is woken) 126, the bare relay on trio 50 (tools/bench.py, p50 of record on one
+# machine)
 class ShortWait:
     """Reads pipes and sockets. The end of one is left to its reader through trio."""
 

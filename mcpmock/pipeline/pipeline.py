@@ -106,9 +106,8 @@ class Pipeline:
 
     def _act(self, place: int, actions: Iterable[Action], now: float) -> None:
         for action in actions:
-            if (
-                type(action) is Send and action.after <= 0
-            ):  # first, because nearly all actions are this
+            # speed: 0.06 us for nearly all actions, 0.22 by the match (python -m timeit)
+            if type(action) is Send and action.after <= 0:
                 if action.frames:
                     self._pass_on(place, action.frames, now)
                 continue

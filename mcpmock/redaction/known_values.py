@@ -91,7 +91,8 @@ class KnownValues:
         `respelled`.
         """
         for needle in self._needles:
-            if data.find(needle) >= 0:  # `in` takes 0.2 us more: it raises and drops an error first
+            # speed: `in` takes 0.2 us more: it raises and drops an error first (python -m timeit)
+            if data.find(needle) >= 0:
                 return True
         return self.occur_encoded(data) or (
             bool(self._words) and not self._words.keys().isdisjoint(_WORD.findall(data))

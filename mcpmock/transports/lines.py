@@ -91,7 +91,7 @@ def join_lines(frames: Sequence[Frame]) -> bytes:
     """
     if len(frames) == 1 and frames[0].fact is None:
         return frames[0].raw + frames[0].eol
-    # speed: 0.05 us a message; with each line end by itself 0.1, tools/bench.py --processor
+    # speed: 0.05 us a message, with each line end by itself 0.1 (tools/bench.py --processor)
     lines = [frame.raw for frame in frames if frame.fact is None and frame.eol == b"\n"]
     if len(lines) == len(frames):
         return b"\n".join([*lines, b""])
