@@ -1,8 +1,18 @@
 """How a command prints: the options that every command has."""
 
+from pathlib import Path
+
 import attrs
 
 from .option import option
+
+LOG: Path | None = option(
+    None,
+    "Append what the replay reports to FILE too, for clients that show no standard error. A miss "
+    "then proposes rules to put into the cassette.",
+    metavar="FILE",
+    private=True,
+)
 
 
 @attrs.frozen(kw_only=True)

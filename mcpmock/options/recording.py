@@ -5,9 +5,9 @@ from typing import Literal
 
 import attrs
 
+from .console import LOG
 from .listening import OAUTH_HELP
 from .option import Seconds, option
-from .replay import LOG
 
 RecordMode = Literal["none", "once", "new_episodes", "all", "rewrite"]
 

@@ -5,6 +5,7 @@ from typing import Literal
 
 import attrs
 
+from .console import LOG
 from .matching import ECHO, IGNORE, LIKE, NO_RULES
 from .option import option
 
@@ -59,15 +60,6 @@ class ReplayOptions:
         "one of the same tool, and say so; live: ask COMMAND or --url.",
         command_only=("live",),
     )
-
-
-LOG: Path | None = option(
-    None,
-    "Append what the replay reports to FILE too, for clients that show no standard error. A miss "
-    "then proposes rules to put into the cassette.",
-    metavar="FILE",
-    private=True,
-)
 
 
 @attrs.frozen(kw_only=True)

@@ -42,9 +42,9 @@ main()
     ("arguments", "unneeded", "modules", "attrs_classes"),
     [
         (["proxy", "--", "{server}"], [*_HTTP, "mcpmock.playback", "mcpmock.redaction"], 50, 18),
-        (["record", "-o", "{new}", "--", "{server}"], [*_HTTP, "rich", "mcpmock.playback"], 71, 31),
+        (["record", "-o", "{new}", "--", "{server}"], [*_HTTP, "rich", "mcpmock.playback"], 69, 28),
         (["replay", "{file}"], [*_HTTP, "rich", "mcpmock.recording"], 93, 66),
-        (["drive", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 97, 59),
+        (["drive", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 98, 59),
         (["verify", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 107, 75),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,

@@ -81,16 +81,18 @@ def measure_processor(
     shops: Mapping[str, Workshop], traffic: Traffic, port: int, rounds: int, calls: int
 ) -> Processor:
     """Measure the mcpmock of each of these workshops, and everything else once a round."""
-    processor, first = Processor(), next(iter(shops.values()))
+    processor = Processor()
     flood = b"".join(group.data for group in traffic.grouped(_FIRST_ID, calls))
     trips = traffic.small(_FIRST_ID + calls, _TRIPS)
     for _ in range(rounds):
-        for name, shop in shops.items():
-            others = shop is first
-            for what, program, run in _runs(shop, flood, trips, traffic, port, calls):
-                if others or program == "mcpmock":
-                    _add(processor, what, name if program == "mcpmock" else program, run)
-        processor.add("start, ms", "import trio, msgspec", _import(first))
+        every = [_runs(shop, flood, trips, traffic, port, calls) for shop in shops.values()]
+        for together in zip(*every, strict=True):
+            for name, (what, program, run) in zip(shops, together, strict=True):
+                if program == "mcpmock":
+                    _add(processor, what, name, run)
+                elif name == next(iter(shops)):
+                    _add(processor, what, program, run)
+        processor.add("start, ms", "import trio, msgspec", _import(next(iter(shops.values()))))
     return processor
 
 
