@@ -41,11 +41,11 @@ main()
 @pytest.mark.parametrize(
     ("arguments", "unneeded", "modules", "attrs_classes"),
     [
-        (["proxy", "--", "{server}"], [*_HTTP, "mcpmock.playback", "mcpmock.redaction"], 50, 18),
-        (["record", "-o", "{new}", "--", "{server}"], [*_HTTP, "rich", "mcpmock.playback"], 69, 28),
-        (["replay", "{file}"], [*_HTTP, "rich", "mcpmock.recording"], 93, 66),
-        (["drive", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 98, 59),
-        (["verify", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 107, 75),
+        (["proxy", "--", "{server}"], [*_HTTP, "mcpmock.playback", "mcpmock.redaction"], 52, 20),
+        (["record", "-o", "{new}", "--", "{server}"], [*_HTTP, "rich", "mcpmock.playback"], 71, 31),
+        (["replay", "{file}"], [*_HTTP, "rich", "mcpmock.recording"], 95, 70),
+        (["drive", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 100, 62),
+        (["verify", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 109, 78),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )
