@@ -45,7 +45,7 @@ main()
         (["record", "-o", "{new}", "--", "{server}"], [*_HTTP, "rich", "mcpmock.playback"], 71, 31),
         (["replay", "{file}"], [*_HTTP, "rich", "mcpmock.recording"], 95, 70),
         (["drive", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 100, 62),
-        (["verify", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 109, 78),
+        (["verify", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 112, 86),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )

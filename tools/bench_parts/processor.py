@@ -25,7 +25,7 @@ MEMBERS = {
     "nextPageToken": b'"abc"',
 }
 """Names that end as names of secrets do, or nearly: a recorder looks closely at some of them."""
-_TIMEOUT_S = 120
+_TIMEOUT_S = 30
 _FIRST_ID = 7_000_000
 _TRIPS = 400
 _HTTP_TRIPS = 150
