@@ -31,6 +31,7 @@ def redact(
     from mcpmock.batch.redaction_rules import redaction_rules_of
     from mcpmock.cassette.file import join_siblings, load, read_bytes, rewrite
     from mcpmock.redaction.cassettes import redact_cassette
+    from mcpmock.redaction.skill_files import describe_redacted, redacted_files_in
 
     output, rules = target.output, redaction_rules_of(redaction, file)
     if output is not None:
@@ -46,4 +47,8 @@ def redact(
     values, events = many(done.replaced, "value"), many(done.events, "event")
     line = f"{file}: replaced {values} in {events}" if done.replaced else f"{file}: no secrets"
     members = {"replaced": done.replaced, "events": done.events}
-    return report("redacted", output or file, members, [line], console)
+    lines = [line]
+    takes = redacted_files_in(done.data.splitlines()) if done.replaced else []
+    if skills := [*dict.fromkeys(uri for take in takes for uri in take)]:
+        lines.append(f"{output or file}: {describe_redacted(skills)}")
+    return report("redacted", output or file, members, lines, console)

@@ -141,6 +141,8 @@ def play(
 
         log = ReplayLog(replaying.log, cassette.name)
         playing = attrs.evolve(playing, rules_in=str(files[0]) if len(files) == 1 else "")
+    if console.verbose:
+        _say_digests(cassette)
     reporter = _Reporter(Path(cassette.name), console, log)
     setup = Setup(
         front=front,
@@ -165,6 +167,15 @@ def play(
     if reporter.missed and (not status or status - 128 in STOP_SIGNALS):
         return 1
     return status
+
+
+def _say_digests(cassette: Cassette) -> None:
+    """Say which files of skills are sent with another digest than the recorded one."""
+    from mcpmock.redaction.skill_files import redacted_files
+
+    if found := redacted_files(cassette):
+        files = ", ".join(found)
+        say(f"{cassette.name}: digest and size are those of the redacted content: {files}")
 
 
 def _authorization(

@@ -17,7 +17,7 @@ import attrs
 import msgspec
 from msgspec import UNSET
 
-from mcpmock.cassette.model import Cassette, Episode, Event
+from mcpmock.cassette.model import Cassette, Episode, Event, Take
 from mcpmock.options.replay import MissAction, Order, Repeats, ReplayOptions, SessionUse
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.plan import ReplayPlan
@@ -120,6 +120,11 @@ def _rules_of(options: ReplayOptions) -> MatchRules | None:
         raise RuleError(str(error)) from error
 
 
+def _lists_files(take: Take) -> bool:
+    """Return whether it may have entries of skills, whose digests have to fit what is sent."""
+    return any(event.m is not UNSET and b'"digest"' in bytes(event.m) for event in take.events)
+
+
 @attrs.define(slots=False)
 class SessionSelection:
     """The episodes of a cassette, shared by all sessions that are played from it."""
@@ -154,6 +159,10 @@ class SessionSelection:
 
             self._variables = self._variables or Variables()
             self._variables.hash_of = self.options.hash_of
+        if any(map(_lists_files, self.cassette.takes)):
+            from mcpmock.redaction.skill_files import with_true_digests
+
+            self.cassette = with_true_digests(self.cassette)
         own: list[Episode] = []
         self._alone = []
         for take in self.cassette.takes:

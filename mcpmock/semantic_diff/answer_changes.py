@@ -11,8 +11,15 @@ from collections.abc import Iterator
 from typing import Any
 
 from mcpmock.playback.request_key import canonical, significant
+from mcpmock.protocol.skills import GET
 
-from .catalog_changes import CATALOGS, HANDSHAKES, catalog_changes, handshake_changes
+from .catalog_changes import (
+    CATALOGS,
+    HANDSHAKES,
+    catalog_changes,
+    handshake_changes,
+    skill_changes,
+)
 from .normalize import Document
 from .severity import Change, Item, ValuePath
 from .value_changes import Edit, EditKind, Measure, edits
@@ -77,6 +84,9 @@ def _result_changes(method: str, old: Any, new: Any, measure: Measure) -> Iterat
     if isinstance(old, dict) and isinstance(new, dict):
         if method in CATALOGS:
             yield from catalog_changes(method, old, new, _RESULT, measure)
+            return
+        if method == GET:
+            yield from skill_changes(old, new, _RESULT, measure)
             return
         if method in HANDSHAKES:
             yield from handshake_changes(old, new, _RESULT, measure)

@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 
 from mcpmock.protocol.methods import LISTS
+from mcpmock.protocol.skills import LIST
 
 from .normalize import key_of
 from .schema_changes import INPUT, OUTPUT, schema_changes
@@ -39,6 +40,7 @@ class Catalog:
     renamed: str = ""
 
 
+_SKILLS = Catalog("uri", "skill-removed", "skill-added")
 CATALOGS = {
     "tools/list": Catalog("name", "tool-removed", "tool-added", "tool-renamed"),
     "prompts/list": Catalog("name", "prompt-removed", "prompt-added", "prompt-renamed"),
@@ -46,8 +48,10 @@ CATALOGS = {
     "resources/templates/list": Catalog(
         "uriTemplate", "resource-removed", "resource-added", "resource-renamed"
     ),
+    LIST: _SKILLS,
 }
 """By method."""
+_SKILL_FILES = Catalog("uri", "skill-file-removed", "skill-file-added")
 _ARGUMENTS = Catalog("name", "argument-removed", "argument-added")
 HANDSHAKES = {"initialize", "server/discover"}
 
@@ -60,9 +64,22 @@ def catalog_changes(
     one, other = old.get(member), new.get(member)
     if isinstance(one, list) and isinstance(other, list):
         inside = (*path, member)
-        yield from _members(one, other, inside, catalog, _member_changes, measure)
+        compared = _skill_changes if method == LIST else _member_changes
+        yield from _members(one, other, inside, catalog, compared, measure)
         old = {name: value for name, value in old.items() if name != member}
         new = {name: value for name, value in new.items() if name != member}
+    yield from _metadata(old, new, path, measure)
+
+
+def skill_changes(
+    old: dict[str, Any], new: dict[str, Any], path: ValuePath, measure: Measure
+) -> Iterator[Change]:
+    """Yield what changed in the result of `skills/get`."""
+    one, other = old.get("skill"), new.get("skill")
+    if isinstance(one, dict) and isinstance(other, dict):
+        yield from _skill_changes(one, other, (*path, "skill"), measure)
+        old = {name: value for name, value in old.items() if name != "skill"}
+        new = {name: value for name, value in new.items() if name != "skill"}
     yield from _metadata(old, new, path, measure)
 
 
@@ -185,6 +202,42 @@ def _by_name(members: list[Any], name: str) -> dict[MemberName, int]:
 
 def _item(name: MemberName, old: int | None, new: int | None, catalog: Catalog) -> Item:
     return Item(old, new, (catalog.name, name[0]) if name[0] and not name[1] else None)
+
+
+def _skill_changes(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
+    """Yield two entries of a skill."""
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        yield from _text_changes(old, new, path, measure)
+        return
+    for name in dict.fromkeys((*old, *new)):
+        one, other, inside = old.get(name, ABSENT), new.get(name, ABSENT), (*path, name)
+        if name == "frontmatter":
+            if next(edits(_plain(one), _plain(other), inside, measure), None) is not None:
+                yield Change("skill-frontmatter-changed", inside, one, other)
+        elif name != "resources":
+            yield from _text_changes(one, other, inside, measure)
+        elif isinstance(one, list) and isinstance(other, list):
+            yield from _members(one, other, inside, _SKILL_FILES, _skill_file_changes, measure)
+        elif one != other:
+            rule = "skill-dynamic" if isinstance(one, list) else "metadata-changed"
+            yield Change(rule, inside, one, other)
+
+
+def _skill_file_changes(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
+    """Yield a file of a skill: another digest has mostly another size, too."""
+    if not isinstance(old, dict) or not isinstance(new, dict):
+        yield from _text_changes(old, new, path, measure)
+        return
+    for name in ("digest", "size"):
+        one, other = old.get(name, ABSENT), new.get(name, ABSENT)
+        if next(edits(one, other, (*path, name), measure), None) is not None:
+            yield Change("skill-content-changed", (*path, name), one, other)
+            break
+    rest = [
+        {name: value for name, value in one.items() if name not in ("digest", "size")}
+        for one in (old, new)
+    ]
+    yield from _metadata(rest[0], rest[1], path, measure)
 
 
 def _member_changes(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:

@@ -22,6 +22,7 @@ from mcpmock.matching.match_rule import Label
 from mcpmock.printable import printable
 from mcpmock.protocol.messages import Response
 from mcpmock.redaction.redactor import PLACEHOLDER
+from mcpmock.redaction.skill_files import with_true_digests
 
 from .answer_changes import answer_changes
 from .conversations import RecordedConversation, read_conversations
@@ -91,6 +92,7 @@ def compare(
     old: Cassette, new: Cassette, rules: IgnoreRules | None = None, progress: Progress | None = None
 ) -> Diff:
     """Return the differences from the old recording to the new one."""
+    old, new = with_true_digests(old), with_true_digests(new)
     kinds = [{take.transport for take in cassette.takes} for cassette in (old, new)]
     work = _Work.of(old, new, progress)
     sides = [

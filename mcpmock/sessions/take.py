@@ -230,6 +230,7 @@ class TakeRecording:
         try:
             self.ledger.finish(trio.current_time())
             self._revise()
+            self._say_skill_files()
             self.file.close(
                 redacted=self._redacted,
                 gaps=self.ledger.lost,
@@ -243,6 +244,17 @@ class TakeRecording:
             join_siblings(self._cassette)
         except (OSError, CassetteError) as error:
             self.say(f"{self._cassette}: its siblings are not joined: {error}")
+
+    def _say_skill_files(self) -> None:
+        """Say which files of skills were redacted: their digests no longer fit."""
+        if not self._redacted:
+            return
+        from mcpmock.redaction.skill_files import describe_redacted, redacted_files_in
+
+        with self.file.path.open("rb") as lines:
+            takes = redacted_files_in(lines)
+        if takes and takes[-1]:
+            self.say(f"{self._cassette}: {describe_redacted(takes[-1])}")
 
     @property
     def _cassette(self) -> Path:

@@ -4,6 +4,7 @@ verified and replayed.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import subprocess
@@ -170,3 +171,29 @@ def test_what_cannot_be_replaced_is_said(tmp_path: Path) -> None:
 
     assert b"the value of a secret is left in event 1" in done.stderr
     assert b"48219377" not in done.stderr
+
+
+def test_skills_whose_files_were_redacted_are_said(tmp_path: Path) -> None:
+    """`record` and `redact` say so in one line, `check` that their digests are not checked, and
+    `replay -v` that it sends others.
+    """
+    uri = "skill://refunds/SKILL.md"
+    text = f"---\\nname: refunds\\ndescription: How\\n---\\npassword: {'hunter2' * 3}\\n"
+    content = json.loads(f'"{text}"').encode()
+    digest = f"sha256:{hashlib.sha256(content).hexdigest()}"
+    front = '{"name":"refunds","description":"How"}'
+    files = f'[{{"uri":"{uri}","digest":"{digest}","size":{len(content)}}}]'
+    entry = f'{{"uri":"{uri}","frontmatter":{front},"resources":{files}}}'
+    said = (f'"skills":[{entry}]', f'"contents":[{{"uri":"{uri}","text":"{text}"}}]')
+    lines = [b'{"jsonrpc":"2.0","id":1,"result":{%b}}' % one.encode() for one in said]
+    cassette, plain = tmp_path / "s.jsonl", tmp_path / "plain.jsonl"
+    told = f"redacted in skills, so that their digests no longer fit: {uri}\n".encode()
+
+    done = run("record", "-o", cassette, "--", "cat", lines=lines)
+    assert f"{cassette}: ".encode() + told in done.stderr
+    run("record", "--no-redact", "-o", plain, "--", "cat", lines=lines)
+    done = run("redact", plain)
+    assert f"{plain}: ".encode() + told in done.stderr
+    assert 1 == done.stderr.count(uri.encode())
+    replayed = run("replay", "-v", cassette, lines=[])
+    assert f"digest and size are those of the redacted content: {uri}\n".encode() in replayed.stderr
