@@ -75,10 +75,19 @@ def warn_of_idle_faults(
         warnings.warn(category(printable(f"mcpmock: {line}")), stacklevel=stacklevel + 1)
 
 
+def warn_of_misfits(log: Log) -> None:
+    """Warn of each answer of a stub that breaks what its server declares."""
+    from mcpmock.playback.player import MisfitAnswer
+
+    for note in log.notes:
+        if isinstance(note, MisfitAnswer):
+            warnings.warn(printable(f"mcpmock: {note.line}"), stacklevel=6)
+
+
 @contextmanager
 def judged(log: Log, faults: FaultControl, cassette: str, misses: MissUse) -> Iterator[None]:
     """Raise MissError at the end of a block that raised nothing, for misses that are not allowed;
-    warn of faults that never fired.
+    warn of faults that never fired, and of answers of stubs that break what they declare.
     """
     try:
         yield
@@ -87,5 +96,6 @@ def judged(log: Log, faults: FaultControl, cassette: str, misses: MissUse) -> It
             error.add_note(printable(describe_misses(log.misses, cassette)))
         raise
     warn_of_idle_faults(faults, stacklevel=5)
+    warn_of_misfits(log)
     if log.misses and misses == "fail":
         raise MissError.of(log.misses, cassette)

@@ -263,10 +263,11 @@ class _Reporter:
 
     def report(self, event: Miss | PlayerNote) -> None:
         from mcpmock.playback.miss import Miss
-        from mcpmock.playback.player import InexactAnswer, UnaskedAnswer
+        from mcpmock.playback.player import InexactAnswer, MisfitAnswer, UnaskedAnswer
 
         console = self._console
-        told = isinstance(event, Miss | InexactAnswer | UnaskedAnswer) or console.verbose
+        loud = Miss | InexactAnswer | MisfitAnswer | UnaskedAnswer
+        told = isinstance(event, loud) or console.verbose
         if told and self._log is not None:
             for line in self._lines(event):
                 self._log.write(line)

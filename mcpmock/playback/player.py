@@ -78,6 +78,12 @@ class UnaskedAnswer(PlayerNote):
     """An answer to a method that no recorded client ever asked."""
 
 
+class MisfitAnswer(PlayerNote):
+    """An answer of a stub that breaks what its server declares."""
+
+    __slots__ = ()
+
+
 @attrs.frozen
 class InexactAnswer(PlayerNote):
     """An answer that may be the wrong one: a rule makes requests with different answers equal, or

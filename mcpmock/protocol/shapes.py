@@ -291,6 +291,11 @@ class Shapes:
     def __iter__(self) -> Iterator[str]:
         yield from (*self._types, *self._members)
 
+    def result_of(self, method: str) -> str:
+        """Return the definition of the result of a method."""
+        name = self.methods.get(method, "").removesuffix("Request") + "Result"
+        return name if name in self else "Result"
+
     def fits(self, name: str, value: Any) -> bool:
         """Return whether a value fits a definition, but for its placeholders."""
         return self._definition(name).fits(value)

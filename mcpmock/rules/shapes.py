@@ -139,8 +139,7 @@ def _definition_answered(checked: CheckedMessage, shapes: Shapes) -> str:
     augmented = method in _AUGMENTED and "task" in result and "task" in checked.call_params
     if augmented and "CreateTaskResult" in shapes:
         return "CreateTaskResult"
-    name = shapes.methods.get(method, "").removesuffix("Request") + "Result"
-    return name if name in shapes else "Result"
+    return shapes.result_of(method)
 
 
 class _Said(NamedTuple):

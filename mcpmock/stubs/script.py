@@ -216,6 +216,9 @@ class StubScript:
     announcements: list[StubMessage] = attrs.field(factory=list)
     """The notifications that the server sends of its own accord."""
 
+    warned: set[tuple[RouteKind, str]] = attrs.field(factory=set)
+    """The tools and the like whose answers were found to break what is declared."""
+
     @property
     def info(self) -> dict[str, str]:
         """The `serverInfo` of the protocol."""

@@ -309,7 +309,23 @@ class StubServer(Stage):
             return self._with_offers(raw, call.method, first=True)
         listed = self.script.listed.get((call.entry.kind, call.entry.name), {})
         uri = str(call.params.get("uri"))
-        return edit.response(call.id, result_of(call.entry, listed, value, uri, speaker))
+        raw = edit.response(call.id, result_of(call.entry, listed, value, uri, speaker))
+        self._check_own(call, call.entry, m.member(raw, "result") or b"")
+        return raw
+
+    def _check_own(self, call: StubCall, entry: written.StubEntry, result: bytes) -> None:
+        """Warn of an answer that breaks what the server declares, once for each name."""
+        key = entry.kind, entry.name
+        if key in self.script.warned or call.revision not in REVISIONS:
+            return
+        from .own_schema import misfit_of
+
+        tool = entry.kind is written.RouteKind.TOOL
+        listed = self.script.listed.get((entry.kind, entry.name), {}) if tool else {}
+        wrong = misfit_of(call.method, listed, result, call.revision)
+        if wrong is not None:
+            self.script.warned.add(key)
+            self._warn(call.method, f"the answer of {entry.name}: {wrong}")
 
     def _failure(self, call: StubCall, text: str) -> bytes:
         if call.entry is None or call.entry.kind is not written.RouteKind.TOOL:
@@ -331,6 +347,9 @@ class StubServer(Stage):
     def _info(self) -> dict[str, str] | None:
         """The `serverInfo` in results; None where a recording has it already."""
         return self.script.info
+
+    def _warn(self, method: str, text: str) -> None:
+        """Warn of an answer; a server alone warns nobody."""
 
     def _note(self, method: str, text: str) -> None:
         """Report a mistake in a function; a server alone has the answer only."""

@@ -18,7 +18,7 @@ from msgspec import UNSET
 from mcpmock.pipeline.stage import PASS, Action, Send
 from mcpmock.playback.fallback import MAX_BATCH_MESSAGES, too_long
 from mcpmock.playback.miss import STUBBED, NearMiss
-from mcpmock.playback.player import PlayerNote, Report
+from mcpmock.playback.player import MisfitAnswer, PlayerNote, Report
 from mcpmock.playback.request_key import MatchSubject
 from mcpmock.playback.variables import Mismatch
 from mcpmock.protocol import edit
@@ -191,6 +191,9 @@ class StubStage(StubServer):
     @property
     def _info(self) -> dict[str, str] | None:
         return self.script.info if self.alone else None
+
+    def _warn(self, method: str, text: str) -> None:
+        self.report(MisfitAnswer(method, text))
 
     def _note(self, method: str, text: str) -> None:
         self.report(PlayerNote(method, text))

@@ -31,7 +31,7 @@ from mcpmock.faults.control import Faults, run_of
 from mcpmock.faults.fault import PlanError
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.playback.miss import Miss, spell_options
-from mcpmock.playback.player import InexactAnswer, UnaskedAnswer
+from mcpmock.playback.player import InexactAnswer, MisfitAnswer, UnaskedAnswer
 from mcpmock.playback.session_selection import PlayerOptions
 from mcpmock.printable import many, printable, printable_lines, shell_command
 from mcpmock.redaction.redaction_rules import NO_OWN_RULES
@@ -240,7 +240,7 @@ class ServerUse:
         if self.misses and self.settings.misses == "fail":
             fail(describe_misses(self.misses, self.settings.shown))
         notes = self.server.log.notes[self.noted :]
-        unasked = [one.line for one in notes if isinstance(one, UnaskedAnswer)]
+        unasked = [one.line for one in notes if isinstance(one, UnaskedAnswer | MisfitAnswer)]
         inexact = [one for one in notes if isinstance(one, InexactAnswer)]
         for text in (*unasked, *_warnings(inexact)):
             warnings.warn(pytest.PytestWarning(printable_lines(f"mcpmock: {text}")), stacklevel=1)
