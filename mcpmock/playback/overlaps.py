@@ -52,8 +52,9 @@ class OverlapWaits:
     """For how many things a message waits. The requests of a stretch count as one: the last of them
     that has not come.
     """
-    _behind: defaultdict[int, list[int]] = attrs.field(factory=lambda: defaultdict(list))
-    """By the rank of a request: the messages of whose stretches it is the last that has not come.
+    _behind: dict[int, list[tuple[int, int]]] = attrs.field(factory=dict)
+    """By the rank of a request: the messages of whose stretches it is the last that has not come. A
+    heap, with the latest beginning of a stretch first (below 0).
     """
     # A counter in each message would need a step for each request of its stretch: 50,000 calls that
     # are all open together are 1.2e9 steps.
@@ -81,7 +82,7 @@ class OverlapWaits:
         last = self._last_missing(overlaps.stop - 1)
         stretch = last >= overlaps.start
         if stretch:
-            self._behind[last].append(position)
+            heapq.heappush(self._behind.setdefault(last, []), (-overlaps.start, position))
         if not (stretch or events):
             return False
         self._missing[position] = len(events) + stretch
@@ -183,13 +184,15 @@ class OverlapWaits:
             self.pass_next()
         else:
             self._before[rank] = rank - 1
-        if rank not in self._behind:
-            return ()
-        last, over = self._last_missing(rank), list[int]()
-        for position in self._behind.pop(rank):
-            overlaps = self._overlaps.get(position)
-            if overlaps is not None:
-                (self._behind[last] if overlaps.start <= last else over).append(position)
+        waiting, over = self._behind.pop(rank, []), list[int]()
+        last = self._last_missing(rank) if waiting else -1
+        while waiting and -waiting[0][0] > last:
+            over.append(heapq.heappop(waiting)[1])
+        if waiting:  # the others wait for an earlier one: the shorter heap goes into the longer
+            shorter, longer = sorted((waiting, self._behind.get(last, [])), key=len)
+            for one in shorter:
+                heapq.heappush(longer, one)
+            self._behind[last] = longer
         return over
 
     def _last_missing(self, rank: int) -> int:

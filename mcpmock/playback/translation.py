@@ -194,7 +194,7 @@ def _has_no_counterpart(line: _Line, revision: str, modern: bool) -> bool:
         return not _has_method(message.method, revision, line.frame) or rounds is not None
     if isinstance(message, Request):
         return modern and message.method != "ping"  # modern servers send no requests
-    if isinstance(message, Response) and line.frame.direction is S2C:
+    if isinstance(message, Response):
         kind = member(message.result, "resultType")
         return kind is not None and kind != b'"complete"'
     return False

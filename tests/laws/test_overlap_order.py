@@ -4,9 +4,12 @@ at every request that it waits for: on 1,000 generated recordings, each with a c
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator, Sequence
 from random import Random
 from typing import Any
+
+import pytest
 
 from mcpmock.cassette.model import Episode
 from mcpmock.playback.overlaps import OverlapWaits
@@ -200,3 +203,27 @@ def test_requests_whose_bodies_came_late() -> None:
             expected = [other for other in arrived if other > asked]
 
             assert sorted(expected) == sorted(finder.after(asked))
+
+
+@pytest.mark.parametrize("latest_first", [True, False])
+def test_many_that_wait_for_the_same(monkeypatch: pytest.MonkeyPatch, latest_first: bool) -> None:
+    """What the first half of all requests wait for comes backwards: each message is looked at about
+    as often as the count of all has digits, and not once for each request.
+    """
+    count, moves = 2_000, list[object]()
+    push = heapq.heappush
+
+    def counted(heap: list[tuple[int, int]], one: tuple[int, int]) -> None:
+        moves.append(one)
+        push(heap, one)
+
+    monkeypatch.setattr("mcpmock.playback.overlaps.heapq.heappush", counted)
+    waits, left = OverlapWaits(Pace(), {}), list[int]()
+    rest = range(count // 2, count)
+    for rank in (*range(count // 2), *(reversed(rest) if latest_first else rest)):
+        waits.happened[rank] = 0.0
+        left += waits.note_event(rank, rank)
+        left += [] if waits.hold(rank, Overlaps((), rank + 1, count), 0.0) else [rank]
+
+    assert [*range(count)] == sorted(left)
+    assert len(moves) < 20 * count

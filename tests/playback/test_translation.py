@@ -423,6 +423,20 @@ def test_revision_asked(asked: bytes, revision: str | None) -> None:
 
 
 @pytest.mark.parametrize(
+    ("asked", "revision"),
+    [
+        (request(1, "tools/list"), "2025-11-25"),
+        (modern(1, "tools/list"), "2026-07-28"),
+        (modern(1, "server/discover"), None),
+        (INITIALIZED, None),
+    ],
+)
+def test_revision_asked_outside_any_session(asked: bytes, revision: str | None) -> None:
+    """A request that does not say which is one of the older revisions."""
+    assert revision == revision_asked(parse(asked), alone=True)
+
+
+@pytest.mark.parametrize(
     "name", ["time", "workshop-stateless", "workshop-sessions", "everything-sse"]
 )
 def test_damaged_recordings(name: str) -> None:

@@ -70,6 +70,7 @@ def test_compare(one: Any, other: Any, paths: list[str]) -> None:
         (f"{HOLE}-{OTHER_HOLE}", "a-b-c", {HOLE: "a-b"}, {HOLE: "a-b", OTHER_HOLE: "c"}),
         (f"a.c{HOLE}", "abcx", {}, None),
         ("plain", "plain", {}, {}),
+        ('{"a":1}', '{"a": 1}', {}, None),
         (True, 1, {}, None),
         ([1], [1, 2], {}, None),
         (f"{HOLE}\n.", "a\nb\n.", {}, {HOLE: "a\nb"}),
