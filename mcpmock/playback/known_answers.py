@@ -36,7 +36,7 @@ from .answer_index import NONE, SUBSCRIPTION, AnswerIndex, spelling, without_tok
 from .fallback import PROBE
 from .live_ids import LiveCall
 from .overlaps import OverlapWaits
-from .plan.plan import NO_OVERLAPS, Overlaps
+from .plan.plan import Overlaps
 from .request_key import BY_METHOD_ALONE, handshake_distance, match_subject
 from .schedule import PendingMessages
 from .timing import Pace
@@ -397,8 +397,7 @@ class KnownAnswers:
         now: float,
         others: tuple[int, ...] = (),
     ) -> bool:
-        overlaps = Overlaps((), start, stop, others) if others or start < stop else NO_OVERLAPS
-        held = self._waits.hold(message[0], overlaps, now)
+        held = self._waits.hold(message[0], Overlaps((), start, stop, others), now)
         if held:
             self._held[message[0]] = message
         return held

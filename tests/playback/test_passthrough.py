@@ -80,6 +80,15 @@ def test_a_miss() -> None:
     assert PlayerNote("tools/call", "not in the recording; the real server is asked") in told
 
 
+def test_an_answer_before_that_of_the_handshake() -> None:
+    """Only the one to the handshake is kept back."""
+    played = live().at(0, client=INITIALIZE, to_client=WELCOME).at(0, client=INITIALIZED)
+    played.at(1, client=call(5, "x"), to_server=INITIALIZE)
+
+    played.at(2, server=response(99), to_client=response(99))
+    played.at(3, server=OTHER, to_server=[INITIALIZED, call(5, "x")]).nothing_more()
+
+
 def test_before_the_client_is_done_greeting() -> None:
     """That it is comes later, and goes through then."""
     played = live().at(0, client=INITIALIZE, to_client=WELCOME)

@@ -237,6 +237,15 @@ def test_strict_misses_what_is_out_of_order(live: bytes) -> None:
     assert 1 == player_of(played).missed
 
 
+def test_strict_misses_a_cancel_out_of_turn() -> None:
+    """Though the call that it cancels is known."""
+    played = play(c(call(1, "a")), c(call(2, "b")), s(response(1)), s(response(2)), order="strict")
+    played.heard(call(5, "a"))
+    played.heard(cancelled(5))
+
+    assert 1 == player_of(played).missed
+
+
 def test_strict_plays_the_recorded_interleaving() -> None:
     """In strict order each server message waits for all that the client did before it."""
     events = (c(call(1, "a")), c(call(2, "b")), s(response(1)), c(INITIALIZED), s(response(2)))

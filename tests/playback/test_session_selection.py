@@ -26,6 +26,7 @@ from tests.support import (
     opens,
     over_http,
     post,
+    request,
     response,
     s,
     says,
@@ -148,3 +149,12 @@ def test_paths() -> None:
     )  # fmt: skip
 
     assert {"/sse", "/m"} == selection.paths
+
+
+def test_what_is_lacking() -> None:
+    """The other era than that of the recording; of one that names none, nothing is."""
+    silent = SessionSelection(cassette(c(request(1, "a")), s(response(1))), PlayerOptions())
+    legacy = SessionSelection(cassette(c(INITIALIZE), s(WELCOME)), PlayerOptions())
+
+    assert [False, False] == [silent.lacks(one) for one in ("2025-11-25", "2026-07-28")]
+    assert [False, True] == [legacy.lacks(one) for one in ("2025-11-25", "2026-07-28")]

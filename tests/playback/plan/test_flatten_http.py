@@ -5,17 +5,20 @@ from __future__ import annotations
 import json
 
 import pytest
+from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette
-from mcpmock.playback.plan.steps import bare
+from mcpmock.playback.plan.steps import bare, bare_take
 from mcpmock.protocol.messages import C2S, Frame
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
     JSON_HEADER,
+    STREAM,
     WELCOME,
     accepts,
     answers,
+    bodiless,
     c,
     call,
     cancelled,
@@ -60,6 +63,28 @@ def test_only_messages_are_left() -> None:
     assert "stdio" == take.transport
     assert [(e.n, e.t, e.x, e.s) for e in kept] == [(e.n, e.t, e.x, e.s) for e in take.events]
     assert all(event.frame and event.frame.eol == b"\n" for event in take.events)
+
+
+@pytest.mark.parametrize(
+    ("fields", "stays"),
+    [({}, True), ({"accept": "text/html"}, False), ({"last_event_id": "7"}, False)],
+)
+def test_the_opening_of_a_stream_stays_where_it_is_wanted(
+    fields: dict[str, str], stays: bool
+) -> None:
+    """A page is none, nor is a stream that goes on."""
+    asked = bodiless(9, "GET", session="s", to="/mcp", **{"accept": STREAM, **fields})
+    steps = post(1, INITIALIZE), answers(1, WELCOME), asked, opens(9)
+    [take] = over_http(in_session(2, *steps)).takes
+    heads = [
+        [event.x for event in found.events if event.http is not UNSET]
+        for found in (
+            bare_take(take, one_session=False, keep_streams=True),
+            bare_take(take, one_session=False),
+        )
+    ]
+
+    assert [[None] * stays, []] == heads
 
 
 def test_the_endpoint_is_no_message() -> None:
