@@ -415,3 +415,14 @@ def test_near_misses_name_fields() -> None:
     assert asked is not None
 
     assert (Mismatch("header.accept", "a/a", "b/b"),) == found.near(asked)[0].differences
+
+
+def test_near_misses_name_no_field_that_may_differ() -> None:
+    """Another client may send other fields: only the arguments keep it from matching."""
+    found = http_matcher(post(1, request(1, "x", {"a": 1}), accept="a/a"), answers(1, response(1)))
+    [live_head, live] = post(7, request(1, "x", {"a": 2}), accept="b/b")
+    assert isinstance(live_head.fact, HttpRequest)
+    asked = match_subject(live, live_head.fact)
+    assert asked is not None
+
+    assert ["$.a"] == [one.path for one in found.near(asked)[0].differences]
