@@ -7,6 +7,7 @@ Everything recorded is hostile and passes through `printable`.
 from __future__ import annotations
 
 import sys
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -67,11 +68,11 @@ def show(file: Path, showing: ShowOptions, console: ConsoleOptions) -> int:
         return 1
     if event_filter.terms:
         there = rows
-        rows = [row for row in rows if event_filter.keeps(row)]
+        rows = rows.where(event_filter.keeps)
         if not rows and not console.quiet:
             say(_nothing_matches(event_filter, there))
     if console.json:
-        numbers = [row.event.n for row in everything]
+        numbers = array("q", (row.event.n for row in everything))
         for row in rows:
             emit(_as_json(row, numbers))
     elif showing.raw:
@@ -81,8 +82,8 @@ def show(file: Path, showing: ShowOptions, console: ConsoleOptions) -> int:
         folded: Counter[int] = Counter()
         if not (console.verbose or whole or event_filter.terms):
             kept = fold_http(rows)
-            folded = Counter(row.take for row in rows)
-            folded.subtract(row.take for row in kept)
+            folded.update({number: len(inside) for number, inside in rows.by_take()})
+            folded.subtract({number: len(inside) for number, inside in kept.by_take()})
             rows = kept
         lines = timeline_lines(cassette, rows, drawing, whole=whole, folded=folded)
         print_lines(diagram(rows) if showing.mermaid else lines)
@@ -172,9 +173,11 @@ def _as_json(row: Row, numbers: Sequence[int]) -> dict[str, Any]:
 
 def _write_frames(rows: Iterable[Row]) -> None:
     """Frame after frame: byte for byte, but escaped on a terminal."""
-    events = {id(row.event): row.event for row in rows}.values()
-    for payload in (event.payload for event in events):
-        if payload is None:
+    before = None
+    for row in rows:
+        payload, again = row.event.payload, row.event is before  # of a batch are several rows
+        before = row.event
+        if payload is None or again:
             continue
         if sys.stdout.isatty():
             click.echo(printable_lines(payload.decode("utf-8", "backslashreplace")))

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cache
-from itertools import groupby
+from functools import cache, lru_cache
+from itertools import groupby, islice
 from textwrap import indent
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,7 @@ from .output import (
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette, Event, Take
-    from mcpmock.view.timeline import Row
+    from mcpmock.view.timeline import Row, Timeline
 
 _STYLES: dict[str, dict[str, Any]] = {
     "error": {"fg": BAD},
@@ -50,6 +50,7 @@ _STYLES: dict[str, dict[str, Any]] = {
     "opaque": {"fg": ODD},
     "stderr": {"dim": True},
 }
+_PLAIN: dict[str, Any] = {}
 _DRAWING_STYLES: dict[str | None, dict[str, Any]] = {
     "c2s": {"fg": GOOD},
     "s2c": {"fg": REMARK},
@@ -67,6 +68,8 @@ _DIAGRAM_ARROWS = {
     "notification": "-)",
     "opaque": "->>",
 }
+_ROWS_ALIGNED = 1000
+"""So many rows are read before the first is printed. Behind them columns may grow."""
 _SYNTAX = re.compile(r"[^\w .,/()-]|\bend\b", re.IGNORECASE)
 _MAX_LABEL_CHARS = 60
 
@@ -78,33 +81,32 @@ class Drawing:
     width: int = 0
     scales: dict[int, str] = attrs.field(factory=dict)
     """By take."""
-    lines: dict[int, str] = attrs.field(factory=dict)
-    """By the identity of the row: a filter leaves out rows and keeps the others."""
+    lines: Sequence[str] = ()
+    """By the index of the row among all rows."""
 
 
-def draw_waterfall(everything: Sequence[Row]) -> Drawing:
+def draw_waterfall(everything: Timeline) -> Drawing:
     width = drawing_columns()
     if not width:
         return Drawing()
 
     from mcpmock.view.lanes import ASCII, UNICODE, waterfall
 
-    drawing, first = Drawing(width), 0
+    scales: dict[int, str] = {}
+    lines: list[str] = []
     symbols = UNICODE if can_print("".join(UNICODE)) else ASCII
-    for number, group in groupby(everything, key=lambda row: row.take):
-        rows = list(group)
-        drawn = waterfall(rows, first, width, duration(rows[-1].event.t), symbols)
-        drawing.scales[number] = drawn.scale
-        drawing.lines.update(zip(map(id, rows), drawn.lines, strict=True))
-        first += len(rows)
-    return drawing
+    for number, rows in everything.by_take():
+        drawn = waterfall(rows, len(lines), width, duration(rows[-1].event.t), symbols)
+        scales[number] = drawn.scale
+        lines += drawn.lines
+    return Drawing(width, scales, lines)
 
 
-def fold_http(rows: Sequence[Row]) -> list[Row]:
+def fold_http(rows: Timeline) -> Timeline:
     """Return the rows without the heads and ends of HTTP exchanges that went well: their messages
     tell what crossed.
     """
-    return [row for row in rows if not _is_folded(row)]
+    return rows.where(lambda row: not _is_folded(row)) if rows.has_exchanges else rows
 
 
 def _is_folded(row: Row) -> bool:
@@ -116,7 +118,7 @@ def _is_folded(row: Row) -> bool:
 
 def timeline_lines(
     cassette: Cassette,
-    rows: Sequence[Row],
+    rows: Timeline,
     drawing: Drawing,
     *,
     whole: bool,
@@ -125,22 +127,27 @@ def timeline_lines(
     """Yield the rows of each take under a heading; with `whole`, each with its payload. `folded` is
     how many rows of a take are left out.
     """
-    from mcpmock.cassette.model import Gap
-
-    for number, group in groupby(rows, key=lambda row: row.take):
-        inside = list(group)
+    for number, inside in rows.by_take():
         take = cassette.takes[number - 1]
-        gaps = [event.gap for event in take.events if isinstance(event.gap, Gap)]
+        gaps = rows.gaps(number)
         lost = f"{many(sum(gap.events for gap in gaps), 'event')} not recorded" if gaps else None
         state = "complete" if take.footer is not None else "incomplete"
         hidden = folded.get(number, 0)
         more = f"{many(hidden, 'event')} of HTTP folded (-v shows them)" if hidden else None
         facts = (many(len(take.events), "event"), lost, state, more)
         yield from heading_lines(number, take, facts, drawing.scales.get(number, ""))
-        for row, line in zip(inside, Columns(drawing).lines(inside), strict=True):
+        last = inside[-1].event
+        layout = Columns(drawing, n=len(str(last.n)), timed=last.t != 0)
+        for row, line in _laid_out(layout, inside):
             yield line
             if whole and not row.item and (payload := _format_payload(row.event)):
                 yield indent(payload, "      ")
+
+
+def _laid_out(layout: Columns, rows: Iterable[Row]) -> Iterator[tuple[Row, str]]:
+    left = iter(rows)
+    while together := list(islice(left, _ROWS_ALIGNED)):
+        yield from zip(together, layout.lines(together), strict=True)
 
 
 def heading_lines(
@@ -175,6 +182,7 @@ class Columns:
     width: int = attrs.field(factory=columns)
     most: int | None = attrs.field(factory=text_limit)
     """How many characters of a text are shown."""
+    timed: bool = False
 
     @classmethod
     def of_growing(cls) -> Columns:
@@ -182,42 +190,51 @@ class Columns:
         return cls(n=4, time=len("+1.00 ms "), method=_MIN_METHOD_COLUMNS)
 
     def lines(self, rows: Sequence[Row]) -> Iterator[str]:
-        timed = any(row.event.t for row in rows)
-        times = [f"+{duration(row.event.t)} " if timed else "" for row in rows]
+        """Yield these rows, for which the columns grow as they need."""
+        self.timed = self.timed or any(row.event.t for row in rows)
+        times = [f"+{duration(row.event.t)} " if self.timed else "" for row in rows]
         methods = [_method_and_id(row, self.most) for row in rows]
         self.n = max(self.n, *(len(str(row.event.n)) for row in rows))
         self.time = max(self.time, *map(len, times))
         self.session = max(self.session, *(len(_format_session(row)) for row in rows))
         self.exchange = max(self.exchange, *(len(_format_exchange(row)) for row in rows))
-        width = self.width - self.drawing.width - (2 if self.drawing.width else 0)
-        limit = min(max(_MIN_METHOD_COLUMNS, width // 4), MAX_ALIGNED_COLUMNS)
+        limit = min(max(_MIN_METHOD_COLUMNS, self._left // 4), MAX_ALIGNED_COLUMNS)
         limit -= self.session + self.exchange
         self.method = min(max(self.method, *map(cells, methods)), limit)
-        for row, time, method in zip(rows, times, methods, strict=True):
-            yield self._line(row, time, method, width)
+        yield from map(self._line, rows, times, methods)
 
-    def _line(self, row: Row, time: str, method: str, width: int) -> str:
-        s, x = _format_session(row), _format_exchange(row)
-        place = f"{row.event.n:>{self.n}} {time:>{self.time}}{_ARROWS[row.event.d]}"
-        place += f"{s:{self.session}}{x:{self.exchange}}"
+    @property
+    def _left(self) -> int:
+        """How wide a row may be beside the drawing."""
+        return self.width - self.drawing.width - (2 if self.drawing.width else 0)
+
+    def _line(self, row: Row, time: str, method: str) -> str:
+        place = f"{str(row.event.n).rjust(self.n)} {time.rjust(self.time)}{_ARROWS[row.event.d]}"
+        if self.session or self.exchange:
+            place += _format_session(row).ljust(self.session)
+            place += _format_exchange(row).ljust(self.exchange)
         kind, remarks = _kind_word(row), _format_remarks(row)
         if row.tool is not None and row.kind in ("response", "error"):
-            remarks += f"{printable(brief(row.tool, self.most))}: "
+            remarks += f"{_name(row.tool, self.most)}: "
         text = "" if row.kind in _HTTP_KINDS else row.summarize(self.most)
         rest = printable(f"{remarks}{text}").rstrip()
+        drawn = self.drawing.lines[row.place] if self.drawing.lines else ""
         if self.width == UNLIMITED:
             method = fill(method, self.method) + "  "
-        elif rest or cells(method) <= self.method:
-            method = fit(method, self.method) + "  "
-        left = width - len(place) - 10
-        method = shorten(method, left)
-        rest = shorten(rest, left - cells(method))
-        drawn = self.drawing.lines.get(id(row), "")
+        else:
+            if rest or cells(method) <= self.method:
+                method = fit(method, self.method) + "  "
+            left = self._left - len(place) - 10
+            method = shorten(method, left)
+            rest = shorten(rest, left - cells(method))
+            if drawn:
+                rest = fit(rest, left + 2 - cells(method))
+        if remarks:
+            rest = _styled(rest[: len(remarks)], {"fg": REMARK}) + rest[len(remarks) :]
+        style = _style(row)
+        kind = _styled(kind, style) + " " * (8 - len(kind))
         if drawn:
-            rest = fit(rest, left + 2 - cells(method))
-        rest = _styled(rest[: len(remarks)], {"fg": REMARK}) + rest[len(remarks) :]
-        kind = _styled(kind, _style(row)) + " " * (8 - len(kind))
-        drawn = _styled(drawn.rstrip(), _style(row) or _DRAWING_STYLES[row.event.d])
+            drawn = _styled(drawn.rstrip(), style or _DRAWING_STYLES[row.event.d])
         return f"{place} {kind} {method}{rest}{drawn}".rstrip()
 
 
@@ -250,17 +267,28 @@ def _codes(**style: Any) -> list[str]:
 
 
 def _style(row: Row) -> dict[str, Any]:
-    failed = row.kind == "http" and row.event.d == "s2c" and (row.status or 0) >= 400
-    failed = failed and REFUSED not in row.notes
-    return {"fg": BAD} if failed else _STYLES.get(row.kind, {})
+    if row.kind != "http":
+        return _STYLES.get(row.kind, _PLAIN)
+    failed = row.event.d == "s2c" and (row.status or 0) >= 400 and REFUSED not in row.notes
+    return {"fg": BAD} if failed else _PLAIN
 
 
 def _method_and_id(row: Row, most: int | None) -> str:
     """Return the method and the id; of HTTP the rest of the summary."""
     if row.kind in _HTTP_KINDS:
         return printable(row.summarize(most)).partition(" ")[2]
+    if row.id is not None and row.id.isascii() and row.id.isdigit() and row.method:
+        text = f"{_name(row.method, most)} #{row.id}"
+        if most is None or len(text) <= most:
+            return text
     id_ = "" if row.id is None else f"#{row.id}"
     return printable(brief(f"{row.method or ''} {id_}", most))
+
+
+@lru_cache(maxsize=1000)
+def _name(name: str, most: int | None) -> str:
+    """Return a method or a tool; there are few of them, and many rows."""
+    return printable(brief(name, most))
 
 
 def _format_remarks(row: Row) -> str:

@@ -16,7 +16,7 @@ from functools import cached_property
 import attrs
 from msgspec import UNSET
 
-from mcpmock.cassette.model import Cassette, Event, Take
+from mcpmock.cassette.model import Cassette, Event, has_exchanges
 from mcpmock.playback.plan.steps import bare
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED, Correlation, id_space
@@ -81,18 +81,19 @@ def read_conversations(
             reader.read(event)
             if count is not None and not done % _EVENTS_PER_COUNT:
                 count(min(_EVENTS_PER_COUNT, len(flat_take.events) - done))
-        for s, verb, x, status in _statuses(take):
+        exchanges = take.events if has_exchanges(take.events) else ()
+        for s, verb, x, status in _statuses(exchanges):
             if s in readers:
                 readers[s].conversation.statuses[x] = verb, status
-        left = {event.x for event in take.events if event.end is not UNSET and event.d == "c2s"}
+        left = {event.x for event in exchanges if event.end is not UNSET and event.d == "c2s"}
         found += [reader.finish(left) for reader in readers.values()]
     return found
 
 
-def _statuses(take: Take) -> Iterator[tuple[int, str, int, int]]:
+def _statuses(events: Iterable[Event]) -> Iterator[tuple[int, str, int, int]]:
     """Yield the session, verb, number and status of each exchange."""
     verbs: dict[int, str] = {}
-    for event in take.events:
+    for event in events:
         if event.x is None or event.http is UNSET:
             continue
         if event.d == "c2s":
@@ -160,7 +161,7 @@ class _Reader:
             rank=self._rank,
             direction=frame.direction,
             message=message,
-            raw=raw,
+            raw=raw if isinstance(message, m.Opaque) else b"",
             method=note.method or _SUBSTITUTE_METHODS.get(type(message), "(empty)"),
             exchange=event.x,
         )

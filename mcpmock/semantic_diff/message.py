@@ -31,6 +31,7 @@ class DiffMessage:
     direction: m.Direction
     message: SingleMessage
     raw: bytes
+    """Of what is no message."""
     method: str
     """Its own method, or that of the request it answers; of other messages, what they are."""
     sure: bool = False

@@ -8,7 +8,7 @@ expression raises a ValueError with a message for the user.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from fnmatch import fnmatchcase, translate
 
 import attrs
@@ -67,11 +67,10 @@ _COUNTED = {"tool": "tools", "method": "methods", "kind": "kinds", "take": "take
 _MAX_VALUES = 20
 
 
-def values_there(event_filter: Filter, rows: Iterable[Row]) -> Iterator[tuple[str, list[str]]]:
+def values_there(event_filter: Filter, rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     """Yield the plural of each term that is no free text, with the values that rows have."""
-    everything = list(rows)
     for key in dict.fromkeys(one.key for one in event_filter.terms if one.key in _COUNTED):
-        found = (value for row in everything for value in _READERS[key](row) if value is not None)
+        found = (value for row in rows for value in _READERS[key](row) if value is not None)
         values = list(dict.fromkeys(brief(value) for value in found))
         more = [".."] if len(values) > _MAX_VALUES else []
         yield _COUNTED[key], values[:_MAX_VALUES] + more

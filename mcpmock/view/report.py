@@ -76,7 +76,7 @@ class _Work:
 
 
 def _whole_data(cassette: Cassette, work: _Work) -> dict[str, Any]:
-    rows = timeline(cassette)
+    rows = list(timeline(cassette))
     work.step()
     found = [one for one in check(cassette) if isinstance(one, Found)]
     work.step()

@@ -1,14 +1,15 @@
 """Statistics of cassettes: how often each method and tool was called, how the calls ended, how long
 they took and how large they were.
 
-Counts the rows of `timeline` over any number of cassettes, one in memory at a time. What was
+Counts the rows of `timeline` as they are made, over any number of cassettes. What was
 counted elsewhere, by another process or last week, adds up: `Stats.include`.
 """
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from copy import deepcopy
 from typing import NamedTuple, TypeVar
 
@@ -19,7 +20,7 @@ from mcpmock.histogram import Histogram
 from mcpmock.protocol.correlation import PROGRESS
 from mcpmock.protocol.messages import C2S, Direction
 
-from .timeline import Row, timeline
+from .timeline import Row, TakeAnnotator
 
 
 class What(NamedTuple):
@@ -150,7 +151,8 @@ def stats(cassettes: Iterable[Cassette]) -> Stats:
     for cassette in cassettes:
         one = Stats(cassettes=1, takes=len(cassette.takes))
         one.events = sum(len(take.events) for take in cassette.takes)
-        _count_rows(one, timeline(cassette))
+        for number, take in enumerate(cassette.takes, 1):
+            _TakeCounter(one, TakeAnnotator.of(take, number, 0)).count()
         found.include(one)
     return found
 
@@ -165,42 +167,69 @@ def _add_up(into: dict[What, _Counted], more: dict[What, _Counted]) -> dict[What
     return dict(sorted(into.items(), key=lambda item: item[0].rank))
 
 
-def _count_rows(found: Stats, rows: Sequence[Row]) -> None:
-    for row in rows:
-        size = row.size
+@attrs.define
+class _TakeCounter:
+    """Counts the rows of a take. How its requests ended is known at its end."""
+
+    found: Stats
+    annotator: TakeAnnotator
+    _rows: int = 0
+    _counted: dict[What, tuple[What, Calls]] = attrs.field(factory=dict)
+    _asked: list[tuple[What, Calls]] = attrs.field(factory=list)
+    """Of each request: where it is counted, .."""
+    _requests: array[int] = attrs.field(factory=lambda: array("q"))
+    """.. and its row, size and exchange."""
+
+    def count(self) -> None:
+        for event in self.annotator.take.events:
+            if isinstance(event.gap, Gap):
+                self.found.lost_events += event.gap.events
+                self.found.lost_bytes += event.gap.bytes
+            for row in self.annotator.add(event):
+                self._count_row(row)
+                self._rows += 1
+        for number, (what, calls) in enumerate(self._asked):
+            place, size, exchange = self._requests[3 * number : 3 * number + 3]
+            status = self.annotator.status(None if exchange < 0 else exchange)
+            match self.annotator.outcome(place, what.method, status):
+                case "redirected":  # it comes again
+                    calls.count -= 1
+                    calls.asked -= size
+                case "cancelled":
+                    calls.cancelled += 1
+                case "unanswered":
+                    calls.unanswered += 1
+
+    def _count_row(self, row: Row) -> None:
+        found, size = self.found, row.size
         # An SSE event without data carries no message.
         found.kinds[row.kind] += row.kind != "opaque" or size > 0
-        if isinstance(row.event.gap, Gap):
-            found.lost_events += row.event.gap.events
-            found.lost_bytes += row.event.gap.bytes
         if row.direction is None or row.method is None:
-            continue
+            return
         if row.kind == "request":
-            _note_request(_calls_of(found, row), row, size)
+            asked = self._calls_of(row, row.direction)
+            asked[1].count += 1
+            asked[1].asked += size
+            self._asked.append(asked)
+            exchange = -1 if row.event.x is None else row.event.x
+            self._requests.extend((self._rows, size, exchange))
         elif row.kind in ("response", "error") and row.call is not None:
-            _note_answer(_calls_of(found, rows[row.call]), row, size)
+            _note_answer(self._calls_of(row, row.direction.back)[1], row, size)
         elif row.kind == "notification":
             what = What(row.direction, row.method)
             notifications = found.notifications.setdefault(what, Notifications())
             notifications.count += 1
             notifications.size += size
             if row.method == PROGRESS and row.call is not None:
-                _calls_of(found, rows[row.call]).progress += 1
+                self._calls_of(row, row.direction.back)[1].progress += 1
 
-
-def _calls_of(found: Stats, request: Row) -> Calls:
-    assert request.direction is not None, "a request has a direction"
-    what = What(request.direction, request.method or "", request.tool)
-    return found.calls.setdefault(what, Calls())
-
-
-def _note_request(calls: Calls, row: Row, size: int) -> None:
-    if "redirected" in row.notes:
-        return  # it comes again
-    calls.count += 1
-    calls.asked += size
-    calls.cancelled += "cancelled" in row.notes
-    calls.unanswered += "unanswered" in row.notes
+    def _calls_of(self, row: Row, asker: Direction) -> tuple[What, Calls]:
+        what = What(asker, row.asked or "", row.tool)
+        counted = self._counted.get(what)
+        if counted is None:
+            counted = what, self.found.calls.setdefault(what, Calls())
+            self._counted[what] = counted
+        return counted
 
 
 def _note_answer(calls: Calls, row: Row, size: int) -> None:

@@ -7,15 +7,17 @@ them. The members of a batch are rows of their own.
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import overload
 
 import attrs
 import msgspec
 from msgspec import UNSET
-from msgspec.structs import replace
 
-from mcpmock.cassette.model import Cassette, Event, Gap, Take, names_endpoint
+from mcpmock.cassette.model import Cassette, Event, Gap, Take, has_exchanges, names_endpoint
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import (
     CANCELLED,
@@ -32,7 +34,8 @@ from .summary import MAX_SUMMARY_CHARS, event_summary, message_summary
 
 FACTS = ("stderr", "end", "http", "sse", "body", "fault", "auth", "gap")
 KINDS = ("request", "response", "error", "notification", "opaque", *FACTS)
-_ANSWERED, _CANCELLED = "answered", "cancelled"
+_OUTCOMES = ("", "answered", "cancelled")
+_ANSWERED, _CANCELLED = 1, 2
 PROBE = "server/discover"
 REFUSED = "refused"
 """The note on a probe that an older server refuses, and on its answer. That is how a client finds
@@ -50,6 +53,8 @@ class Row(msgspec.Struct, kw_only=True, frozen=True, gc=False):
 
     take: int
     """Which take of the cassette, from 1."""
+    place: int
+    """Its index among all rows of the cassette."""
     event: Event
     kind: str
     """One of KINDS. `error` is an error response, or a tool result with `isError`."""
@@ -70,6 +75,8 @@ class Row(msgspec.Struct, kw_only=True, frozen=True, gc=False):
     """The response status of its HTTP exchange."""
     call: int | None = None
     """The row index of the request that it is, answers, reports progress on or cancels."""
+    asked: str | None = None
+    """The method of that request."""
     within: int | None = None
     """The row index of the client request during which the server sent this."""
     item: int | None = None
@@ -101,15 +108,175 @@ class Row(msgspec.Struct, kw_only=True, frozen=True, gc=False):
         return (self.id, value) if isinstance(value, str) else (self.id,)
 
 
-def timeline(cassette: Cassette) -> list[Row]:
+def timeline(cassette: Cassette) -> Timeline:
     """Return all events of all takes, in the order of the file."""
-    rows: list[Row] = []
+    takes: list[_TakeRows] = []
     for number, take in enumerate(cassette.takes, 1):
-        rows += TakeAnnotator.of(take, number, len(rows)).all_rows()
-    return rows
+        first = takes[-1].end if takes else 0
+        takes.append(_TakeRows(TakeAnnotator.of(take, number, first)))
+    return Timeline(takes)
 
 
-def exchange(rows: Sequence[Row], id_: str) -> list[Row]:
+@attrs.define(eq=False)
+class _TakeRows:
+    """What is known about the rows of a take besides their events."""
+
+    annotator: TakeAnnotator
+    _events: array[int] = attrs.field(factory=lambda: array("q"))
+    """The event of each row, by its place in the take."""
+    _calls: array[int] = attrs.field(factory=lambda: array("q"))
+    _within: array[int] = attrs.field(factory=lambda: array("q"))
+    _words: list[_RowWords] = attrs.field(factory=list)
+    _others: dict[int, tuple[int | None, int, int | None]] = attrs.field(factory=dict)
+    """Item, size and latency of what is no plain message."""
+
+    def __attrs_post_init__(self) -> None:
+        # speed: 2 us a row, of which most have no within and are no facts (tools/growth.py)
+        events, calls, within, words = self._events, self._calls, self._within, self._words
+        known: dict[_RowWords, _RowWords] = {}  # there are few, and many rows
+        for place, event in enumerate(self.annotator.take.events):
+            for row in self.annotator.add(event):
+                if row.item is not None or row.message is None or event.oversize is not None:
+                    self._others[len(events)] = row.item, row.size, row.latency
+                events.append(place)
+                calls.append(_NONE if row.call is None else row.call)
+                within.append(_NONE if row.within is None else row.within)
+                about = row.kind, row.method, row.tool, row.asked, row.notes
+                words.append(known.setdefault(about, about))
+
+    @property
+    def end(self) -> int:
+        """The index behind its last row."""
+        return self.annotator.offset + len(self._events)
+
+    def rows(self, places: Iterable[int]) -> Iterator[Row]:
+        """Yield the rows of these places, in order."""
+        offset, events, at = self.annotator.offset, iter(self.annotator.take.events), -1
+        event: Event | None = None
+        messages: Sequence[m.Message] = ()
+        for place in places:
+            index = place - offset
+            while at < self._events[index]:
+                event, at, messages = next(events), at + 1, ()
+            assert event is not None, "places are in order"
+            messages = messages or self._messages(index, event)
+            yield self._row(index, place, event, messages)
+
+    def row(self, place: int) -> Row:
+        index = place - self.annotator.offset
+        event = self.annotator.take.events[self._events[index]]
+        return self._row(index, place, event, self._messages(index, event))
+
+    def _messages(self, index: int, event: Event) -> Sequence[m.Message]:
+        """Return the message of an event, or all those of a batch."""
+        payload = event.payload
+        if payload is None:
+            return ()
+        in_batch = index in self._others and self._others[index][0] is not None
+        return m.parse_items(payload) if in_batch else (m.parse(payload),)
+
+    def _row(self, index: int, place: int, event: Event, messages: Sequence[m.Message]) -> Row:
+        kind, method, tool, asked, notes = self._words[index]
+        annotator, call, within = self.annotator, self._calls[index], self._within[index]
+        status = outcome = None
+        if event.x is not None or kind == "request":
+            status, outcome = annotator.ending(place, event, kind, method)
+        if index in self._others:
+            item, size, latency = self._others[index]
+        else:
+            item, size = None, len(event.m if event.m is not UNSET else event.payload or b"")
+            answers = call != _NONE and type(messages[0]) is m.Response
+            latency = annotator.latency(event, call) if answers else None
+        message = messages[item or 0] if messages else None
+        id_ = getattr(message, "id", None)
+        return Row(
+            take=annotator.number,
+            place=place,
+            event=event,
+            kind=kind,
+            message=message,
+            size=size,
+            direction=_direction_of(event),
+            method=method,
+            id=None if id_ is None else id_.decode("utf-8", "backslashreplace"),
+            tool=tool,
+            latency=latency,
+            status=status,
+            call=None if call == _NONE else call,
+            asked=asked,
+            within=None if within == _NONE else within,
+            item=item,
+            notes=notes if outcome is None else (outcome, *notes),
+        )
+
+
+_RowWords = tuple[str, str | None, str | None, str | None, tuple[str, ...]]
+"""Kind, method, tool, method of the call, and notes."""
+_NONE = -1
+
+
+@attrs.define(eq=False)
+class Timeline(Sequence[Row]):
+    """Rows that are made each time that they are read: 50 bytes are kept of each."""
+
+    _takes: Sequence[_TakeRows]
+    _places: Sequence[int] = attrs.field(init=False)
+    """The indexes of its rows in the whole timeline."""
+
+    def __attrs_post_init__(self) -> None:
+        self._places = range(self._takes[-1].end if self._takes else 0)
+
+    def where(self, keeps: Callable[[Row], bool]) -> Timeline:
+        """Return the rows that are kept."""
+        pairs = zip(self._places, self, strict=True)
+        return self.at(array("q", (place for place, row in pairs if keeps(row))))
+
+    @property
+    def has_exchanges(self) -> bool:
+        """Whether some events of the cassette belong to an HTTP exchange."""
+        return any(has_exchanges(take.annotator.take.events) for take in self._takes)
+
+    def gaps(self, take: int) -> Sequence[Gap]:
+        """Return what could not be recorded in a take."""
+        return self._takes[take - 1].annotator.gaps
+
+    def at(self, places: Sequence[int]) -> Timeline:
+        """Return the rows of these indexes, in order."""
+        chosen = Timeline(self._takes)
+        chosen._places = places
+        return chosen
+
+    def by_take(self) -> Iterator[tuple[int, Timeline]]:
+        """Yield the number of each take that has rows, with these."""
+        first = 0
+        for take in self._takes:
+            last = bisect_left(self._places, take.end)
+            if last > first:
+                yield take.annotator.number, self.at(self._places[first:last])
+            first = last
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __iter__(self) -> Iterator[Row]:
+        first = 0
+        for take in self._takes:
+            last = bisect_left(self._places, take.end)
+            yield from take.rows(self._places[first:last])
+            first = last
+
+    @overload
+    def __getitem__(self, index: int) -> Row: ...
+    @overload
+    def __getitem__(self, index: slice) -> Timeline: ...
+    def __getitem__(self, index: int | slice) -> Row | Timeline:
+        if isinstance(index, slice):
+            return self.at(self._places[index])
+        place = self._places[index]
+        return next(take for take in self._takes if place < take.end).row(place)
+
+
+def exchange(rows: Timeline, id_: str) -> Timeline:
     """Return the requests with this id and all rows that belong to them, including server requests
     during them and the facts of their HTTP exchanges. `rows` are a whole timeline.
     """
@@ -121,8 +288,7 @@ def exchange(rows: Sequence[Row], id_: str) -> list[Row]:
             found.add(place)
             if row.kind == "request":
                 inside.add(place)
-    around = _surrounding_facts(rows, found)
-    return [row for place, row in enumerate(rows) if place in found | around]
+    return rows.at(sorted(found | _surrounding_facts(rows, found)))
 
 
 def raws(rows: Iterable[Row]) -> Iterator[bytes]:
@@ -162,7 +328,7 @@ def _surrounding_facts(rows: Sequence[Row], found: set[int]) -> set[int]:
 
 @attrs.define
 class TakeAnnotator:
-    """Reads one take: `all_rows` of a whole one, `add` event by event of one that grows."""
+    """Reads one take, event by event. Of each row it keeps the time, the tool and the outcome."""
 
     take: Take
     number: int
@@ -172,12 +338,17 @@ class TakeAnnotator:
     """Whether its events have times: `fmt` drops them."""
     one_stream: bool = False
     """Whether all answers come on one event stream, as over HTTP+SSE."""
-    rows: list[Row] = attrs.field(factory=list)
+    gaps: list[Gap] = attrs.field(factory=list)
+    """What could not be recorded."""
+    _times: array[int] = attrs.field(factory=lambda: array("q"))
+    """When each row was recorded."""
+    _tools: list[str | None] = attrs.field(factory=list)
+    """The tool of each row."""
     _sessions: defaultdict[tuple[int, int | None], Correlation] = attrs.field(
         factory=lambda: defaultdict(Correlation)
     )
-    _outcomes: dict[int, str] = attrs.field(factory=dict)
-    """By row index of a request: answered or cancelled."""
+    _outcomes: bytearray = attrs.field(factory=bytearray)
+    """Of each row that is a request: whether it was answered or cancelled."""
     _heads: dict[int, int] = attrs.field(factory=dict)
     """The time of the request head of each HTTP exchange."""
     _statuses: dict[int, int] = attrs.field(factory=dict)
@@ -191,48 +362,58 @@ class TakeAnnotator:
         timed = any(event.t for event in take.events)
         return cls(take, number, offset, timed, one_stream=take.transport == "sse")
 
-    def all_rows(self) -> Iterator[Row]:
-        for event in self.take.events:
-            self.add(event)
-        for place, row in enumerate(self.rows, self.offset):
-            yield self._complete_row(place, row)
-
     def add(self, event: Event) -> Sequence[Row]:
         """Return the rows of the next event, without what later events decide."""
-        known = len(self.rows)
         payload = event.payload
         if payload is None:
-            self.rows.append(self._fact_row(event))
-        else:
-            self._add_messages(event, payload)
-        return self.rows[known:]
+            return [self._keep(self._fact_row(event))]
+        return self._message_rows(event, payload)
 
-    def _complete_row(self, place: int, row: Row) -> Row:
-        """Add the status and the outcome, which later events decide."""
-        status = None if row.event.x is None else self._statuses.get(row.event.x)
-        if status is not None:
-            row = replace(row, status=status)
-        if row.kind == "http" and row.event.d == "s2c" and row.event.x in self._probes:
-            return replace(row, notes=(REFUSED, *row.notes)) if _is_refusal(status) else row
-        if row.kind != "request":
-            return row
-        if row.method == PROBE and place not in self._outcomes and _is_refusal(status):
-            return replace(row, notes=(REFUSED, *row.notes))
+    def ending(
+        self, place: int, event: Event, kind: str, method: str | None
+    ) -> tuple[int | None, str | None]:
+        """Return what later events decide of a row: its status, and a note on how it ended."""
+        status = self.status(event.x)
+        if kind == "request":
+            return status, self.outcome(place, method, status)
+        probed = kind == "http" and event.d == "s2c" and event.x in self._probes
+        return status, REFUSED if probed and _is_refusal(status) else None
+
+    def outcome(self, place: int, method: str | None, status: int | None) -> str | None:
+        """Return how a request ended that got no answer, after the last event; else None."""
+        known = self._outcomes[place - self.offset]
+        if known == _ANSWERED:
+            return None
+        if known == _CANCELLED:
+            return _OUTCOMES[_CANCELLED]
+        if method == PROBE and _is_refusal(status):
+            return REFUSED
         repeated = status is not None and status in REPEATING_STATUSES
-        outcome = self._outcomes.get(place, "redirected" if repeated else "unanswered")
-        return row if outcome == _ANSWERED else replace(row, notes=(outcome, *row.notes))
+        return "redirected" if repeated else "unanswered"
+
+    def status(self, exchange: int | None) -> int | None:
+        """Return the response status of an HTTP exchange."""
+        return None if exchange is None else self._statuses.get(exchange)
+
+    def _keep(self, row: Row) -> Row:
+        self._times.append(row.event.t)
+        self._tools.append(row.tool)
+        self._outcomes.append(0)
+        return row
 
     def _fact_row(self, event: Event) -> Row:
         frame = event.frame
         kind = next(name for name in FACTS if getattr(event, name) is not UNSET)
         self.one_stream |= names_endpoint(event)
         self._partial |= isinstance(event.gap, LeftOut)
-        direction = frame.direction if frame is not None and event.d is not None else None
+        if event.gap is not UNSET:
+            self.gaps.append(event.gap)
         return Row(
             take=self.number,
+            place=self.offset + len(self._times),
             event=event,
             kind=kind,
-            direction=direction,
+            direction=_direction_of(event),
             latency=None if frame is None else self._time_to_head(event, frame),
             notes=_event_notes(event),
         )
@@ -250,23 +431,25 @@ class TakeAnnotator:
     def _calls(self, event: Event) -> Correlation:
         return self._sessions[id_space(event.s, event.x)]
 
-    def _add_messages(self, event: Event, payload: bytes) -> None:
+    def _message_rows(self, event: Event, payload: bytes) -> list[Row]:
         spans = elements(payload) if payload[:1] != b"{" else None
         messages = m.parse_items(payload) if spans else []
         if spans is None or messages in ([], [m.OPAQUE]):
             size = len(payload) if event.oversize is None else event.oversize.bytes
-            self.rows.append(self._message_row(event, m.parse(payload), size))
-            return
-        for item, (message, span) in enumerate(zip(messages, spans, strict=True)):
-            self.rows.append(self._message_row(event, message, span.end - span.start, item))
+            return [self._message_row(event, m.parse(payload), size)]
+        return [
+            self._message_row(event, message, span.end - span.start, item)
+            for item, (message, span) in enumerate(zip(messages, spans, strict=True))
+        ]
 
     def _message_row(
         self, event: Event, message: m.Message, size: int, item: int | None = None
     ) -> Row:
-        place = self.offset + len(self.rows)
+        place = self.offset + len(self._times)
         direction = m.C2S if event.d == "c2s" else m.S2C
         attribution = self._calls(event).note(direction, message, place, event.x)
-        failed = isinstance(message, m.Response) and message.error is not None
+        answer = type(message) is m.Response
+        failed = answer and message.error is not None  # type: ignore[union-attr]
         if failed and attribution.call is None and event.x in self._probes:
             # A server that knows no such request may not name its id either.
             attribution = Attribution(PROBE, self._probes[event.x])
@@ -275,11 +458,12 @@ class TakeAnnotator:
             self._probes[event.x] = asked
         refused = failed and attribution.method == PROBE
         id_ = getattr(message, "id", None)
-        notes = (*self._message_notes(message, attribution), *_event_notes(event))
+        notes = self._message_notes(message, attribution) + _event_notes(event)
         if refused:
             notes = (REFUSED, *notes)
-        return Row(
+        row = Row(
             take=self.number,
+            place=place,
             event=event,
             kind="response" if refused else _message_kind(message),
             message=message,
@@ -288,18 +472,22 @@ class TakeAnnotator:
             method=attribution.method,
             id=None if id_ is None else id_.decode("utf-8", "backslashreplace"),
             tool=self._called_tool(asked, place),
-            latency=self._latency(event, message, attribution),
+            latency=self.latency(event, asked.index) if answer and asked is not None else None,
             call=None if asked is None else asked.index,
-            within=self._enclosing_call(event, direction, message, attribution),
+            asked=None if asked is None else asked.request.method,
+            within=None
+            if direction is m.C2S
+            else self._enclosing_call(event, direction, message, attribution),
             item=item,
             notes=notes if item is None else (f"batch {item + 1}", *notes),
         )
+        return self._keep(row)
 
     def _called_tool(self, call: PendingCall | None, place: int) -> str | None:
         if call is None:
             return None
         if call.index != place:
-            return self.rows[call.index - self.offset].tool
+            return self._tools[call.index - self.offset]
         return call.request.tool
 
     def _message_notes(self, message: m.Message, attribution: Attribution) -> tuple[str, ...]:
@@ -320,20 +508,21 @@ class TakeAnnotator:
         if attribution.call is None:
             return ("answers no request",)
         if attribution.late:
-            return (f"late: {self._outcomes[attribution.call.index]} before",)
-        self._outcomes[attribution.call.index] = _ANSWERED
+            outcome = self._outcomes[attribution.call.index - self.offset]
+            return (f"late: {_OUTCOMES[outcome]} before",)
+        self._outcomes[attribution.call.index - self.offset] = _ANSWERED
         return ()
 
     def _note_cancellation(self, attribution: Attribution) -> tuple[str, ...]:
         if attribution.call is None:
             return ("cancels no request",)
-        outcome = self._outcomes.setdefault(attribution.call.index, _CANCELLED)
-        return ("late: answered before",) if outcome == _ANSWERED else ()
+        place = attribution.call.index - self.offset
+        self._outcomes[place] = self._outcomes[place] or _CANCELLED
+        return ("late: answered before",) if self._outcomes[place] == _ANSWERED else ()
 
-    def _latency(self, event: Event, message: m.Message, attribution: Attribution) -> int | None:
-        if not self.timed or attribution.call is None or not isinstance(message, m.Response):
-            return None
-        return event.t - self.rows[attribution.call.index - self.offset].event.t
+    def latency(self, event: Event, call: int) -> int | None:
+        """Return the microseconds since the request of this index."""
+        return event.t - self._times[call - self.offset] if self.timed else None
 
     def _enclosing_call(
         self, event: Event, direction: m.Direction, message: m.Message, attribution: Attribution
@@ -346,6 +535,12 @@ class TakeAnnotator:
         guess = event.x is None or self.one_stream
         call = self._calls(event).related(message, attribution, event.x, guess=guess)
         return None if call is None else call.index
+
+
+def _direction_of(event: Event) -> m.Direction | None:
+    if event.m is UNSET and event.payload is None and (event.d is None or event.frame is None):
+        return None
+    return m.C2S if event.d == "c2s" else m.S2C
 
 
 def _is_refusal(status: int | None) -> bool:
