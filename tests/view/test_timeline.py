@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from mcpmock.cassette.parser import read
-from mcpmock.view.timeline import Row, exchange, raws, timeline
+from mcpmock.view.timeline import Row, Timeline, exchange, raws, timeline
 from tests.support import (
     HEADER,
     Line,
@@ -22,11 +22,11 @@ from tests.support import (
 CALL = {"name": "add", "arguments": {}}
 
 
-def rows(*events: Line) -> list[Row]:
+def rows(*events: Line) -> Timeline:
     return timeline(cassette(*events))
 
 
-def lines(*events: object) -> list[Row]:
+def lines(*events: object) -> Timeline:
     """The rows of events that are given as lines."""
     data = HEADER + b"".join(json.dumps(event).encode() + b"\n" for event in events)
     return timeline(read("x", data))

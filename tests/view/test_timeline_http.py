@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from mcpmock.cassette.parser import read
-from mcpmock.view.timeline import Row, exchange, timeline
+from mcpmock.view.timeline import Row, Timeline, exchange, timeline
 from tests.support import HEADER
 
 POST = {"method": "POST", "target": "/mcp", "headers": []}
@@ -16,7 +16,7 @@ STREAM = {"status": 200, "reason": "OK", "headers": [["Content-Type", "text/even
 ACCEPTED = {"status": 202, "reason": "Accepted", "headers": []}
 
 
-def rows(*events: dict[str, Any], transport: str = "streamable-http") -> list[Row]:
+def rows(*events: dict[str, Any], transport: str = "streamable-http") -> Timeline:
     """The rows of these events, 1 ms apart."""
     head = HEADER.replace(b'"stdio"', json.dumps(transport).encode())
     numbered = ({"n": n, "t": n * 1000, **event} for n, event in enumerate(events, 1))
