@@ -21,7 +21,7 @@ from mcpmock.playback.plan.steps import bare
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED, Correlation, id_space
 
-from .message import DiffMessage, SingleMessage, join_pages
+from .message import DiffMessage, SingleMessage, join_pages, with_message
 from .severity import EventLocation
 
 _KILL_SIGNALS = {1, 2, 9, 15}
@@ -176,7 +176,7 @@ class _Reader:
         named = None if note.call is None else self._requests[note.call.index]
         if isinstance(message, m.Response) and named is not None:
             one.sure = True
-            named.answers.append(one)
+            named.answers = with_message(named.answers, one)
             if self._signalled is not None and named.rank > self._signalled:
                 self._signalled = None  # the server goes on
             return
@@ -196,7 +196,8 @@ class _Reader:
             self.conversation.unrelated.append(one)
             return
         one.sure = call is note.call or (call.exchange == event.x is not None)
-        self._requests[call.index].within.append(one)
+        owner = self._requests[call.index]
+        owner.within = with_message(owner.within, one)
 
     def _where(self, event: Event) -> EventLocation:
         return EventLocation(self.conversation.number, event.n)

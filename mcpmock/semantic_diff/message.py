@@ -7,15 +7,15 @@ is compared of a message.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import attrs
 
 from mcpmock.matching.match_rule import Label
 from mcpmock.protocol import messages as m
-from mcpmock.protocol.methods import LISTS, NAMES
+from mcpmock.protocol.methods import LISTS
 
-from .normalize import ComparedContent, Document, content_of, key_of, without_own_meta
+from .normalize import ComparedKeys, Document, content_of, keys_of
 from .severity import EventLocation
 
 SingleMessage = m.Request | m.Notification | m.Response | m.Opaque
@@ -41,25 +41,26 @@ class DiffMessage:
     """Whether the client cancelled it, or left before it was answered: what the server still sends
     is then a matter of timing.
     """
-    answers: list[DiffMessage] = attrs.field(factory=list)
-    within: list[DiffMessage] = attrs.field(factory=list)
-    _content: ComparedContent | None = None
+    answers: Sequence[DiffMessage] = ()
+    within: Sequence[DiffMessage] = ()
+    _keys: ComparedKeys | None = None
 
     @property
     def document(self) -> Document:
-        """What is compared of it; decoded on first access."""
-        return self._compared.document
+        """What is compared of it; decoded on each access, or kept for a short time."""
+        if isinstance(self.message, m.Opaque):
+            return {"text": self.raw.decode("utf-8", "backslashreplace")}
+        return content_of(self.message, self.method)
 
     @property
     def key(self) -> bytes:
         """Equal for messages of one type and method with the same content."""
-        return self._compared.key
+        return self._read_keys.key
 
     @property
     def bare_key(self) -> bytes:
         """As `key`, without what is the client's own in the `_meta` of a request."""
-        bare = without_own_meta(self.document)
-        return self.key if bare is self.document else key_of(bare)
+        return self._read_keys.bare_key
 
     @property
     def gist(self) -> object:
@@ -69,19 +70,24 @@ class DiffMessage:
     @property
     def label(self) -> Label:
         """The method, and the name of the tool, prompt or resource."""
-        params = self.document.get("params")
-        name = params.get(NAMES.get(self.method, "")) if isinstance(params, dict) else None
-        return self.method, name if isinstance(name, str) else ""
+        return self.method, self._read_keys.name
 
     @property
-    def _compared(self) -> ComparedContent:
-        if self._content is None:
+    def _read_keys(self) -> ComparedKeys:
+        if self._keys is None:
             if isinstance(self.message, m.Opaque):
-                text = self.raw.decode("utf-8", "backslashreplace")
-                self._content = ComparedContent({"text": text})
+                self._keys = ComparedKeys.of(self.document, self.method)
             else:
-                self._content = content_of(self.message, self.method)
-        return self._content
+                self._keys = keys_of(self.message, self.method)
+        return self._keys
+
+
+def with_message(messages: Sequence[DiffMessage], one: DiffMessage) -> Sequence[DiffMessage]:
+    """Return the messages with one more; most have none, and then one."""
+    if not isinstance(messages, list):
+        return [*messages, one] if messages else (one,)
+    messages.append(one)
+    return messages
 
 
 def join_pages(calls: Iterable[DiffMessage]) -> list[DiffMessage]:
@@ -125,5 +131,5 @@ def _join(first: DiffMessage, more: DiffMessage) -> None:
     one, other = (call.answers[0].document["result"] for call in (first, more))
     result = m.encode({**other, name: [*one[name], *other[name]]})
     whole = m.Response(None, result)
-    first.answers = [attrs.evolve(first.answers[0], message=whole, content=None)]
+    first.answers = [attrs.evolve(first.answers[0], message=whole, keys=None)]
     first.within = [*first.within, *more.within]

@@ -10,7 +10,9 @@ correspond to one of the other. `Namings` records which corresponds to which.
 
 from __future__ import annotations
 
+import hashlib
 import re
+import sys
 import zlib
 from collections.abc import Callable
 from functools import lru_cache
@@ -22,6 +24,7 @@ import msgspec
 from mcpmock.playback.request_key import canonical, is_own_meta, significant
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, SUBSCRIPTION_PATH
 from mcpmock.protocol.messages import Notification, Opaque, Request, Response
+from mcpmock.protocol.methods import NAMES
 from mcpmock.redaction.placeholders import (
     HOLE,
     NUMBER_SUFFIX,
@@ -52,27 +55,40 @@ _HOLE = re.compile(HOLE.pattern.decode())
 _NUMBER_HOLE = re.compile(rf"mcpmock:secret:[a-z-]+{NUMBER_SUFFIX}:\d+")
 _PLACEHOLDER = PLACEHOLDER.decode()
 _NUMBERS = re.compile(rb"(" + PLACEHOLDER + rb"[a-z-]+):\d+")
-_MAX_CACHED_CONTENTS = 1 << 17
+_MAX_CACHED_CONTENTS = 1 << 10
+_MAX_CACHED_KEYS = 1 << 17
+_MAX_KEY_BYTES = 16
 _MAX_CACHED_BYTES = 1 << 14
 """Longer payloads seldom repeat."""
 _Read = Callable[[str, bytes | None], Document]
 
 
-@attrs.define(eq=False)
-class ComparedContent:
-    """The document of a message, and its key: equal for equal documents."""
+class ComparedKeys(msgspec.Struct, frozen=True, gc=False):
+    """What two messages are paired by, equal for equal documents."""
 
-    document: Document
-    _key: bytes | None = None
+    key: bytes
+    bare_key: bytes
+    name: str
+    """Of the tool, prompt or resource."""
 
-    @property
-    def key(self) -> bytes:
-        if self._key is None:
-            self._key = key_of(self.document)
-        return self._key
+    @classmethod
+    def of(cls, document: Document, method: str) -> ComparedKeys:
+        key = _short(key_of(document))
+        bare = without_own_meta(document)
+        params = document.get("params")
+        name = params.get(NAMES.get(method, "")) if isinstance(params, dict) else None
+        named = sys.intern(name) if type(name) is str else ""
+        return cls(key, key if bare is document else _short(key_of(bare)), named)
 
 
-def content_of(message: Request | Notification | Response | Opaque, method: str) -> ComparedContent:
+def _short(key: bytes) -> bytes:
+    """Return a digest of a long key. One with placeholders stays: they are looked for in it."""
+    if len(key) <= _MAX_KEY_BYTES or holds_placeholder(key):
+        return key
+    return hashlib.blake2b(key, digest_size=_MAX_KEY_BYTES).digest()
+
+
+def content_of(message: Request | Notification | Response | Opaque, method: str) -> Document:
     """Return what is compared of a message; `method` is its own or that of the request it
     answers.
     """
@@ -84,12 +100,29 @@ def content_of(message: Request | Notification | Response | Opaque, method: str)
         case Response():
             return _content(_result_document, method, message.result)
         case _:
-            return ComparedContent({})
+            return {}
+
+
+def keys_of(message: Request | Notification | Response | Opaque, method: str) -> ComparedKeys:
+    """Return what a message is paired by; cached for short ones: nearly all of one recording are in
+    the other one too, and each is read and keyed once (a tenth of the time of a diff).
+    """
+    match message:
+        case Request(params=bytes() as params) if len(params) <= _MAX_CACHED_BYTES:
+            return _cached_keys(method, params)
+        case _:
+            return ComparedKeys.of(content_of(message, method), method)
+
+
+@lru_cache(maxsize=_MAX_CACHED_KEYS)
+def _cached_keys(method: str, params: bytes) -> ComparedKeys:
+    return ComparedKeys.of(_params_document(method, params), method)
 
 
 def forget_contents() -> None:
     """Drop what is kept of messages that were read."""
     _cached_content.cache_clear()
+    _cached_keys.cache_clear()
 
 
 def key_of(document: Any) -> bytes:
@@ -136,18 +169,16 @@ class Namings:
         return True
 
 
-def _content(read: _Read, method: str, raw: bytes | None) -> ComparedContent:
-    """Return what is compared; cached for short payloads: nearly all of one recording are in the
-    other one too, and each is read and keyed once (a tenth of the time of a diff).
-    """
+def _content(read: _Read, method: str, raw: bytes | None) -> Document:
+    """Return what is compared, which is not to be changed; short payloads are kept for a time."""
     if raw is not None and len(raw) > _MAX_CACHED_BYTES:
-        return ComparedContent(read(method, raw))
+        return read(method, raw)
     return _cached_content(read, method, raw)
 
 
 @lru_cache(maxsize=_MAX_CACHED_CONTENTS)
-def _cached_content(read: _Read, method: str, raw: bytes | None) -> ComparedContent:
-    return ComparedContent(read(method, raw))
+def _cached_content(read: _Read, method: str, raw: bytes | None) -> Document:
+    return read(method, raw)
 
 
 def _params_document(method: str, params: bytes | None) -> Document:

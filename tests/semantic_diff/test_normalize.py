@@ -19,7 +19,7 @@ SECRET = "mcpmock:secret:"
 def document(raw: bytes, method: str = "x") -> Document:
     message = parse(raw)
     assert isinstance(message, Request | Notification | Response | Opaque)
-    return content_of(message, method).document
+    return content_of(message, method)
 
 
 @pytest.mark.parametrize(
