@@ -4,11 +4,13 @@
     tools/growth.py [--rows load,check,..] [--events 1000,10000,..] [--json]
 
 Each figure is a process of its own, less what the same command needs for a cassette of a few
-events: processor time in microseconds for each event, and the peak memory in bytes for each event.
+events: processor time in microseconds for each event, and the peak memory in bytes for each event
+beyond the bytes of the file itself.
 What takes less time than that start is in parentheses, and is not judged: it is known no better
 than the start is. A row is flat if its largest cassette costs no more for each event than
-MAX_GROWTH times the best of the smaller ones; exit status 1 if one is not. The traffic is made from
-a seed: calls that overlap, with progress, errors and cancels. `diff` compares two such recordings,
+MAX_GROWTH times the best of the smaller ones; exit status 1 if one is not, or if one that is read
+in a stream (STREAMED) needs more than MAX_BYTES beyond the file for each event of a million. The
+traffic is made from a seed: calls that overlap, with progress, errors and cancels. `diff` compares two such recordings,
 in which every thousandth answer differs; the events of both count.
 """
 
@@ -59,6 +61,8 @@ FILES = {"diff": 2}
 """How many cassettes of a size are read, if not one."""
 EVENTS = (1000, 10_000, 100_000, 1_000_000)
 MAX_GROWTH = 1.25
+STREAMED = ("load", "check", "stats", "show")
+MAX_BYTES = 300
 _FEW = 10
 _OVERLAP = 6
 _TEXT = "find all the callers of handle in this file and say what each of them passes to it. "
@@ -71,7 +75,7 @@ class Figure:
     seconds: float
     """Of the processor, in user mode and in the kernel."""
     peak: int
-    """Bytes."""
+    """Bytes; of what a row is judged by, those beyond the file."""
     judged: bool = True
     """Whether it is well above what a start takes."""
 
@@ -181,6 +185,9 @@ def measure(rows: Sequence[str], sizes: Sequence[int], folder: Path) -> dict[str
                 floor[row] = best
                 continue
             seconds, peak = best.seconds - floor[row].seconds, best.peak - floor[row].peak
+            peak -= sum(
+                Path(files[name]).stat().st_size for name in list(files)[: FILES.get(row, 1)]
+            )
             events, judged = size * FILES.get(row, 1), seconds > floor[row].seconds
             found[row].append(Figure(seconds / events, round(peak / events), judged))
     return found
@@ -189,6 +196,10 @@ def measure(rows: Sequence[str], sizes: Sequence[int], folder: Path) -> dict[str
 def grows(row: Sequence[Figure]) -> bool:
     judged = [figure.seconds for figure in row if figure.judged]
     return len(judged) > 1 and judged[-1] > MAX_GROWTH * min(judged[:-1])
+
+
+def is_large(row: str, figures: Sequence[Figure], sizes: Sequence[int]) -> bool:
+    return row in STREAMED and sizes[-1] == EVENTS[-1] and figures[-1].peak > MAX_BYTES
 
 
 def table(found: dict[str, list[Figure]], sizes: Sequence[int]) -> Iterator[str]:
@@ -200,6 +211,7 @@ def table(found: dict[str, list[Figure]], sizes: Sequence[int]) -> Iterator[str]
             text if one.judged else f"({text})" for text, one in zip(texts, figures, strict=True)
         )
         verdict = "  grows" if grows(figures) else ""
+        verdict += f"  more than {MAX_BYTES} B" if is_large(row, figures, sizes) else ""
         yield f"{row:16}{''.join(f'{cell:>20}' for cell in cells)}{verdict}"
 
 
@@ -229,7 +241,8 @@ def main() -> int:
         print(json.dumps(cells))
     else:
         print(*table(found, sizes), sep="\n")
-    return int(any(map(grows, found.values())))
+    large = any(is_large(row, figures, sizes) for row, figures in found.items())
+    return int(large or any(map(grows, found.values())))
 
 
 if __name__ == "__main__":
