@@ -10,8 +10,8 @@ What takes less time than that start is in parentheses, and is not judged: it is
 than the start is. A row is flat if its largest cassette costs no more for each event than
 MAX_GROWTH times the best of the smaller ones; exit status 1 if one is not, or if one that is read
 in a stream (STREAMED) needs more than MAX_BYTES beyond the file for each event of a million. The
-traffic is made from a seed: calls that overlap, with progress, errors and cancels. `diff` compares two such recordings,
-in which every thousandth answer differs; the events of both count.
+traffic is made from a seed: calls that overlap, with progress, errors and cancels. `diff` compares
+two such recordings, in which every thousandth answer differs; the events of both count.
 """
 
 from __future__ import annotations
