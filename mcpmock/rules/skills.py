@@ -14,6 +14,7 @@ from mcpmock.protocol.error_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from mcpmock.protocol.messages import Request, decode
 from mcpmock.protocol.skills import (
     DIRECTORY,
+    DYNAMIC,
     GET,
     LIST,
     content_of,
@@ -42,6 +43,19 @@ _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _MAX_NAME_CHARS = 64
 _MARK = PLACEHOLDER.decode()
+Steps = tuple[str | int, ...]
+_RESULT = "The result requires {}."
+_ENTRY = "Skill requires uri, frontmatter, resources."
+_FRONTMATTER = (
+    "SKILL.md MUST begin with YAML frontmatter containing at minimum the name and description"
+    " fields."
+)
+_RESOURCES = (
+    "resources is REQUIRED on every skill entry: an array of SkillResource objects, or the string"
+    ' "dynamic".'
+)
+_FILE = "SkillResource requires uri, digest, size."
+_SIZE = "Each entry MUST carry size, the length in bytes of the file's raw content."
 _SCALAR = re.compile(r"(name|description):(?:[ \t]+(.*))?")
 _NO_PLAIN_TEXT = re.compile(
     r"[|>&*!%@`\[{?,\]}#]|- |(?:true|false|yes|no|on|off|null|~|[-+.\d][\d.eExXobA-Fa-f_:-]*)\Z",
@@ -170,14 +184,52 @@ def _check_result(
     elif method == DIRECTORY:
         yield from _check_children(checked.call_params.get("uri"), result)
     else:
+        member, kind = ("skill", dict) if method == GET else ("skills", list)
+        if not isinstance(result.get(member), kind):
+            yield _misfit(method, result, ("result", member), _RESULT.format(member))
         for steps, entry in entries_in(method, result):
             uri = entry.get("uri")
+            yield from _check_form(method, entry, ("result", *steps))
             if isinstance(uri, str):
                 entries.add(uri, entry)
                 yield from _check_entry(uri, entry, ("result", *steps))
 
 
-def _check_entry(uri: str, entry: Object, steps: tuple[str | int, ...]) -> Iterator[Breach]:
+def _check_form(method: str, entry: Object, steps: Steps) -> Iterator[Breach]:
+    """Check the members and types of an entry."""
+    front = entry.get("frontmatter")
+    if not isinstance(entry.get("uri"), str):
+        yield _misfit(method, entry, (*steps, "uri"), _ENTRY)
+    if not isinstance(front, dict):
+        yield _misfit(method, entry, (*steps, "frontmatter"), _ENTRY)
+    else:
+        for name in ("name", "description"):
+            if not isinstance(front.get(name), str):
+                yield _misfit(method, front, (*steps, "frontmatter", name), _FRONTMATTER)
+    files = entry.get("resources")
+    if not isinstance(files, list):
+        if files != DYNAMIC:
+            yield _misfit(method, entry, (*steps, "resources"), _RESOURCES)
+        return
+    for index, one in enumerate(files):
+        file, inside = as_object(one), (*steps, "resources", index)
+        for name in ("uri", "digest"):
+            if not isinstance(file.get(name), str):
+                yield _misfit(method, file, (*inside, name), _FILE)
+        size = file.get("size")
+        whole = isinstance(size, int | float) and not isinstance(size, bool) and size == int(size)
+        if not whole and not (isinstance(size, str) and _MARK in size):
+            yield _misfit(method, file, (*inside, "size"), _SIZE)
+
+
+def _misfit(method: str, inside: Object, steps: Steps, sentence: str) -> Breach:
+    """Return what is wrong with the last of the steps, a member of `inside`."""
+    name, path = str(steps[-1]), place(*steps)
+    problem = f"not {short(inside[name])}" if name in inside else "missing"
+    return Breach("shape", f"{method} result, {path}: {problem}", path, sentence, SKILLS)
+
+
+def _check_entry(uri: str, entry: Object, steps: Steps) -> Iterator[Breach]:
     name = as_object(entry.get("frontmatter")).get("name")
     *_, folder, file = ["", "", *uri.split("/")]
     if isinstance(name, str) and _MARK not in name + uri:
@@ -197,9 +249,7 @@ def _check_entry(uri: str, entry: Object, steps: tuple[str | int, ...]) -> Itera
         yield Breach("skill-limits", text, place(*steps, "resources"))
 
 
-def _check_manifest(
-    uri: str, files: list[Object], steps: tuple[str | int, ...]
-) -> Iterator[Breach]:
+def _check_manifest(uri: str, files: list[Object], steps: Steps) -> Iterator[Breach]:
     seen: set[object] = set()
     inside = uri.removesuffix("SKILL.md")
     for index, one in enumerate(files):

@@ -10,7 +10,7 @@ from mcpmock.protocol.skills import digest_of
 from mcpmock.rules import skills as module
 from mcpmock.rules.conversation import ConversationChecker
 from mcpmock.rules.skills import read_frontmatter
-from mcpmock.rules.specification import Unjudged
+from mcpmock.rules.specification import Unjudged, Violation
 from tests.rules.violations import (
     HINTS,
     HTTP,
@@ -241,6 +241,54 @@ def test_a_redacted_file_is_not_judged(found: dict[str, str]) -> None:
         one for one in told if isinstance(one, Unjudged)
     ]
     assert [] == names(*steps)
+
+
+MISFITS: list[tuple[Any, str, str]] = [
+    ({"frontmatter": FRONT, "resources": "dynamic"}, "uri", "missing"),
+    ({"uri": SKILL, "resources": "dynamic"}, "frontmatter", "missing"),
+    ({"uri": SKILL, "frontmatter": [], "resources": "dynamic"}, "frontmatter", "not []"),
+    (
+        {"uri": SKILL, "frontmatter": {"name": "refunds"}, "resources": "dynamic"},
+        "frontmatter.description",
+        "missing",
+    ),
+    ({"uri": SKILL, "frontmatter": FRONT}, "resources", "missing"),
+    ({"uri": SKILL, "frontmatter": FRONT, "resources": "static"}, "resources", "not static"),
+    ({"uri": SKILL, "frontmatter": FRONT, "resources": None}, "resources", "not None"),
+    (entry({"uri": SKILL, "digest": digest_of(b"")}), "resources[0].size", "missing"),
+    (entry(file(size="7")), "resources[0].size", "not 7"),
+    (entry(file(size=1.5)), "resources[0].size", "not 1.5"),
+    (entry({"uri": SKILL, "size": 1}), "resources[0].digest", "missing"),
+    (entry(file(), 7), "resources[1].uri", "missing"),
+]
+
+
+@pytest.mark.parametrize(("skill", "where", "problem"), MISFITS)
+def test_entries_of_a_wrong_form(skill: Any, where: str, problem: str) -> None:
+    """The rule is that of shapes, the page that of the extension."""
+    for method, steps, path in (
+        ("skills/list", listed(skill), f"$.result.skills[0].{where}"),
+        ("skills/get", [*modern(PLAIN), *got(skill)], f"$.result.skill.{where}"),
+    ):
+        found = misfits(steps)
+        assert ("ext-skills skills", path) == (found[0].cited, found[0].path)
+        assert f"{method} result, {path}: {problem}" == found[0].text
+
+
+def misfits(steps: list[Any]) -> list[Violation]:
+    conversation = ConversationChecker()
+    told = [one for number, frame in enumerate(steps) for one in conversation.check(frame, number)]
+    return [one for one in told if isinstance(one, Violation) and one.rule.name == "shape"]
+
+
+def test_entries_of_the_right_form() -> None:
+    """Whole numbers may be spelled with a fraction, and other members are open."""
+    for one in (entry(file(size=56.0, a=1), b=2), entry(file(size="mcpmock:secret:a-number:1"))):
+        assert [] == misfits(listed(one))
+    assert ["$.result.skills"] == [
+        one.path
+        for one in misfits([*modern(PLAIN), c2s(ask(1, "skills/list")), s2c(done(1, HINTS))])
+    ]
 
 
 def test_what_is_cited_and_who_is_to_blame() -> None:
