@@ -145,8 +145,9 @@ def _counts(cases: Sequence[JunitCase]) -> dict[str, str]:
 
 def write_report(path: Path, text: str | bytes) -> None:
     """Write a report for other programs whole, or not at all; what is no file, such as a device,
-    is written to. Raises CassetteError.
+    is written to. Raises CassetteError, and where a recording is.
     """
+    refuse_cassettes(path)
     from mcpmock.cassette.file import replace_file, unusable
 
     data = text if isinstance(text, bytes) else text.encode("utf-8", "backslashreplace")

@@ -34,14 +34,14 @@ class ServerCoverage:
     listed: dict[str, dict[str, None]] = attrs.field(factory=dict)
     used: dict[str, Counter[str]] = attrs.field(factory=dict)
 
-    def list(self, kind: str, *names: object) -> None:
+    def note_listed(self, kind: str, *names: object) -> None:
         """Add names to what can be covered."""
         known = self.listed.setdefault(kind, {})
         for name in names:
             if isinstance(name, str) and len(known) < _MAX_NAMES and len(name) <= _MAX_NAME_CHARS:
                 known[name] = None
 
-    def use(self, kind: str, name: object, times: int = 1) -> None:
+    def note_used(self, kind: str, name: object, times: int = 1) -> None:
         """Count the use of a name, listed or not."""
         counts = self.used.setdefault(kind, Counter())
         known = isinstance(name, str) and (name in counts or len(counts) < _MAX_NAMES)
@@ -51,10 +51,10 @@ class ServerCoverage:
     def include(self, other: ServerCoverage) -> None:
         """Add what another one has."""
         for kind, names in other.listed.items():
-            self.list(kind, *names)
+            self.note_listed(kind, *names)
         for kind, counts in other.used.items():
             for name, times in counts.items():
-                self.use(kind, name, times)
+                self.note_used(kind, name, times)
 
     def items(self, kind: str) -> dict[str, int]:
         """Return how often each listed name was used, in the order of the names."""
@@ -72,10 +72,10 @@ class ServerCoverage:
     def add(self, kind: str, items: Mapping[str, int], other: Mapping[str, int]) -> None:
         """Add what `items` and `other` gave."""
         if kind != ERRORS:  # they are those of the tools
-            self.list(kind, *items)
+            self.note_listed(kind, *items)
         for name, times in () if kind == TEMPLATES else (*items.items(), *other.items()):
             if times:
-                self.use(kind, name, times)
+                self.note_used(kind, name, times)
 
     def _templates(self) -> dict[str, int]:
         """Return how often a resource was read that is not listed and that a template fits."""

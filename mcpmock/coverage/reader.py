@@ -81,7 +81,7 @@ class CoverageReader:
                 self._note_answer(self._session(session), outcome, outcome.response)
             method = message.method if isinstance(message, m.Notification) else ""
             if self.calls and method in _DECLARED and frame.direction is m.S2C:
-                self._session(session).coverage.use(NOTIFICATIONS, method)
+                self._session(session).coverage.note_used(NOTIFICATIONS, method)
 
     def end(self, usual: str = "") -> Coverage:
         """Return the coverage. Sessions without a name belong to the only server that has one; else
@@ -129,7 +129,7 @@ class CoverageReader:
         if method in _HANDSHAKES:
             for notification, gate in _DECLARED.items():
                 if _declares(result.get("capabilities"), gate):
-                    session.coverage.list(NOTIFICATIONS, notification)
+                    session.coverage.note_listed(NOTIFICATIONS, notification)
 
     def _note_call(
         self, coverage: ServerCoverage, request: m.Request, result: Any, *, failed: bool
@@ -139,7 +139,7 @@ class CoverageReader:
         name = params.get(NAMES[request.method])
         if failed:
             if kind == TOOLS:
-                coverage.use(ERRORS, name)
+                coverage.note_used(ERRORS, name)
             return
         task = _task_of(result)
         if task is not None:
@@ -149,14 +149,14 @@ class CoverageReader:
             return
         if isinstance(result, dict) and result.get("resultType") == "input_required":
             return
-        coverage.use(kind, name)
+        coverage.note_used(kind, name)
         if kind == RESOURCES or not isinstance(name, str):
             return
         names = ArgumentNames(name, params.get("arguments"))
         for parameter in names.parameters:
-            coverage.use(PARAMETERS if kind == TOOLS else ARGUMENTS, parameter)
+            coverage.note_used(PARAMETERS if kind == TOOLS else ARGUMENTS, parameter)
         for value in names.values if kind == TOOLS else ():
-            coverage.use(VALUES, value)
+            coverage.note_used(VALUES, value)
 
     def _note_task(
         self, coverage: ServerCoverage, request: m.Request, result: dict[str, Any], *, failed: bool
@@ -198,16 +198,16 @@ def _list(coverage: ServerCoverage, member: str, result: dict[str, Any]) -> None
         name = item.get(names) if isinstance(item, dict) else None
         if not isinstance(name, str):
             continue
-        coverage.list(kind, name)
+        coverage.note_listed(kind, name)
         if kind == TOOLS:
             offered = SchemaNames(name, item.get("inputSchema"))
-            coverage.list(PARAMETERS, *offered.parameters)
-            coverage.list(VALUES, *offered.values)
+            coverage.note_listed(PARAMETERS, *offered.parameters)
+            coverage.note_listed(VALUES, *offered.values)
         elif kind == PROMPTS:
             arguments = item.get("arguments")
             for one in arguments if isinstance(arguments, list) else ():
                 if isinstance(one, dict) and isinstance(one.get("name"), str):
-                    coverage.list(ARGUMENTS, name + spell_step(one["name"]))
+                    coverage.note_listed(ARGUMENTS, name + spell_step(one["name"]))
 
 
 def _params(request: m.Request) -> dict[str, Any]:
