@@ -355,6 +355,25 @@ def test_annotations_of_github(run: Run) -> None:
     assert 4 == len(out.splitlines())
 
 
+def test_a_result_that_its_schema_refuses_fails_a_job(run: Run) -> None:
+    """With the one line of the manual."""
+    Path("cassettes").mkdir()
+    number = {"type": "object", "properties": {"celsius": {"type": "number"}}}
+    tool = {"name": "weather", "inputSchema": {"type": "object"}, "outputSchema": number}
+    for name, celsius in (("good", 4), ("bad", "cold")):
+        result = {**FINE, "structuredContent": {"celsius": celsius}}
+        listed = [c2s(request(1, "tools/list")), s2c(response(1, {"tools": [tool]}))]
+        called = [c2s(call(2, "weather")), s2c(response(2, result))]
+        record(Path(f"cassettes/{name}.jsonl"), *listed, *called)
+    status, out, _ = run("check", "--format", "github", "cassettes")
+    errors = [line for line in out.splitlines() if line.startswith("::error ")]
+
+    assert (1, 1) == (status, len(errors))
+    assert errors[0].startswith("::error file=cassettes/bad.jsonl,line=8,title=output-schema::")
+    assert "$.result.structuredContent.celsius" in errors[0]
+    assert 0 == run("check", "cassettes/good.jsonl")[0]
+
+
 def test_all_of_it_is_written_whatever_the_status(run: Run, file: Path) -> None:
     """Each file whole or not at all; a device is written to, a recording is never replaced."""
     record(file, *FAILS)
