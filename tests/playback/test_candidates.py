@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpmock.playback.candidates import Candidate
+from mcpmock.playback.candidates import Candidate, Candidates
 from mcpmock.playback.matcher import Matcher, RequestIndex
 from mcpmock.playback.request_assembly import ClientMessage
 from mcpmock.playback.timing import Pace, Timing
@@ -181,3 +181,17 @@ def test_what_was_left_over() -> None:
     assert [response(1), b"late"] == [planned.frame.raw for planned in played.unsent]
     raws(played, 0.0)
     assert [b"late"] == [planned.frame.raw for planned in played.unsent]
+
+
+def test_who_knows_a_request_only_loosely_is_ruled_out() -> None:
+    """By one who knows it exactly, whoever led before."""
+    asked = {
+        level: request(1, "a", {"_meta": {"io.modelcontextprotocol/logLevel": level}})
+        for level in ("info", "debug")
+    }
+    both = Candidates([performance(c(raw), s(response(1))) for raw in asked.values()])
+    loose, exact = both.all
+    live = ClientMessage(c2s(asked["debug"]))
+
+    assert 0 == both.accept_request(live, 1.0, keep=False)
+    assert ([exact], {0: 1.0}, {}) == (both.all, exact.matcher.happened, loose.matcher.happened)
