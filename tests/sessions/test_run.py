@@ -90,7 +90,7 @@ def test_the_order_of_stages() -> None:
     first, second, third, last = stages_of(setup, recorder)
 
     assert ([watcher, recorder], [(2, last)]) == ([first, second], asked)
-    assert (FaultEngine, Player) == (type(third), type(last))
+    assert (FaultEngine, SessionPlayer) == (type(third), type(last))
 
 
 def replay_of(recorded: Cassette, **options: Any) -> Replay:
