@@ -22,6 +22,7 @@ from mcpmock.faults.receipts import FaultRun
 from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.fallback import Fallback
 from mcpmock.playback.player import Player, PlayerOptions
+from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.timing import Pace
 from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.sessions.drive import drive_front
