@@ -234,3 +234,75 @@ def test_the_shipped_recordings_pass(run: Run) -> None:
     warned = {one["rule"] for one in found if one.get("level") == "warning"}
     assert {"input-schema"} == warned
     assert {0} == {one["errors"] for one in found if one["type"] == "check"}
+
+
+WEATHER = {"name": "weather", "inputSchema": {"type": "object"}, "outputSchema": {"type": "object"}}
+
+
+def lists_weather(**more: object) -> list[Frame]:
+    schema = {**WEATHER["outputSchema"], **more}  # type: ignore[dict-item]
+    return [
+        c2s(request(1, "tools/list")),
+        s2c(response(1, {"tools": [{**WEATHER, "outputSchema": schema}]})),
+    ]
+
+
+def calls_weather(value: object) -> list[Frame]:
+    text = {"type": "text", "text": "hi"}
+    answer = {"content": [text], "structuredContent": value}
+    return [c2s(call(2, "weather")), s2c(response(2, answer))]
+
+
+def test_what_was_not_judged_is_said(run: Run, file: Path) -> None:
+    """With the tool and the reason, and counted; it fails nothing."""
+    record(file, *lists_weather(**{"$ref": "https://example.com/a"}), *calls_weather({}))
+    status, out, _ = run("check", file)
+    why = "it refers to https://example.com/a"
+
+    assert 0 == status
+    assert [
+        f"{file}: not checked: the outputSchema of weather: {why}",
+        f"{file}: 1 take, 7 events: ok, 1 not checked",
+    ] == out.splitlines()
+
+    _, out, _ = run("check", "--json", file)
+    first = json.loads(out.splitlines()[0])
+    assert {
+        "type": "unchecked",
+        "file": str(file),
+        "line": 6,
+        "take": 1,
+        "event": 5,
+        "what": "the outputSchema of weather",
+        "why": why,
+    } == first
+
+
+def test_calls_that_no_list_names_are_shown_with_v(run: Run, file: Path) -> None:
+    """They are usual."""
+    record(file, c2s(call(2, "weather")))
+
+    assert f"{file}: 1 take, 4 events: ok\n" == run("check", file)[1]
+    assert f"{file}: not checked: calls of weather: no list names it" in run("check", "-v", file)[1]
+
+
+def test_a_broken_schema_and_a_broken_shape_fail(run: Run, file: Path) -> None:
+    """Each with its sentence, its side and its path."""
+    wrong = [c2s(request(3, "tools/call", {}))]
+    record(file, *lists_weather(required=["n"]), *calls_weather({}), *wrong)
+    status, out, _ = run("check", file)
+    where = "$.result.structuredContent"
+
+    assert 1 == status
+    assert [
+        f'{file}:8: error: a result of weather, {where}: "n" is a required property'
+        " [output-schema]",
+        '    2025-11-25 server/tools: "Servers MUST provide structured results that conform to this'
+        ' schema."',
+        f"{file}:9: error: tools/call request, $.params.name: missing [shape]",
+        '    2025-11-25 schema: "CallToolRequest.params requires name."',
+    ] == out.splitlines()[:4]
+    found = [json.loads(line) for line in run("check", "--json", file)[1].splitlines()]
+    assert [(where, "server"), ("$.params.name", "client")] == [
+        (one["path"], one["by"]) for one in found if one["type"] == "violation"
+    ]
