@@ -185,7 +185,12 @@ class CheckOutput:
         return sorted(found, key=lambda one: one.line)
 
     def _unchecked(self, checked: CheckedFile) -> list[Unchecked]:
-        return [one for one in checked.report.unchecked if self.console.verbose or not one.quiet]
+        """Return what was not judged, each once: takes may have it in common."""
+        found: dict[tuple[str, str], Unchecked] = {}
+        for one in checked.report.unchecked:
+            if self.console.verbose or not one.quiet:
+                found.setdefault((one.what, one.why), one)
+        return list(found.values())
 
     def _verdict(self, name: str, checked: CheckedFile) -> str:
         report = checked.report

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -32,7 +33,6 @@ MAX_SCHEMAS = 1000
 """How many schemas are kept compiled."""
 BACKTRACK_LIMIT = 10_000
 """How many steps back an expression with look-around may take."""
-_PANICS = (ValueError, TypeError, RecursionError, OverflowError, RuntimeError)
 MISSING = "pip install 'mcpmock[schema]' checks what schemas say of arguments and results"
 
 Path = tuple[Step, ...]
@@ -99,12 +99,10 @@ class CompiledSchema:
         is that of the value in bytes. Raises UnjudgedSchemaError.
         """
         self._check_cost(value, size)
-        try:
+        with _guarded():
             if self._validator.is_valid(value):
                 return []
             errors = self._errors(value, size)
-        except _PANICS as error:
-            raise UnjudgedSchemaError(f"the validator says: {_first_line(error)}") from None
         kinds = {type(error.kind).__name__ for error in errors}
         if kinds & _OUT_OF_BOUNDS:
             raise UnjudgedSchemaError("an expression in it takes too long")
@@ -200,12 +198,13 @@ def _validator(schema: Any, dialect: str) -> Any:
     except ImportError:
         raise UnjudgedSchemaError(MISSING, unavailable=True) from None
     try:
-        return getattr(jsonschema_rs, f"{dialect}Validator")(
-            schema,
-            validate_formats=False,
-            offline=True,
-            pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=BACKTRACK_LIMIT),
-        )
+        with _guarded(jsonschema_rs.ValidationError):
+            return getattr(jsonschema_rs, f"{dialect}Validator")(
+                schema,
+                validate_formats=False,
+                offline=True,
+                pattern_options=jsonschema_rs.FancyRegexOptions(backtrack_limit=BACKTRACK_LIMIT),
+            )
     except jsonschema_rs.ValidationError as error:
         kind = type(error.kind).__name__
         if kind == "Format":  # the expressions of other languages are no error of the dialect
@@ -213,12 +212,24 @@ def _validator(schema: Any, dialect: str) -> Any:
         if kind == "Referencing":
             raise UnjudgedSchemaError(_first_line(error)) from None
         raise NoSchemaError(_first_line(error), tuple(error.instance_path)) from None
-    except _PANICS as error:
+
+
+@contextmanager
+def _guarded(*passed: type[Exception]) -> Iterator[None]:
+    """Turn what the validator may raise, but for these, into an UnjudgedSchemaError."""
+    try:
+        yield
+    except BaseException as error:
+        # A panic of its Rust is no Exception.
+        panics = type(error).__name__ == "PanicException"
+        if isinstance(error, passed) or not (panics or isinstance(error, Exception)):
+            raise
         raise UnjudgedSchemaError(f"the validator says: {_first_line(error)}") from None
 
 
 def _references(schema: Any) -> Iterator[str]:
     """Yield what a schema refers to, and the names that change what `#` means inside."""
+    refers = "$ref" in str(schema)
     waiting: list[tuple[Any, bool]] = [(schema, True)]
     while waiting:
         one, top = waiting.pop()
@@ -228,7 +239,7 @@ def _references(schema: Any) -> Iterator[str]:
             if isinstance(target := one.get(name), str):
                 yield target if name == "$ref" else f"{name} {target}"
         for name in ("$id", "id"):
-            if isinstance(inner := one.get(name), str) and not top and "$ref" in str(schema):
+            if isinstance(inner := one.get(name), str) and not top and refers:
                 yield f"{name} {inner}"
         waiting += [(inside, False) for inside in _all_inside(one)]
 

@@ -267,8 +267,10 @@ def _unjudged_schema(state: State, what: str, error: UnjudgedSchemaError) -> Ite
 
 
 def _unjudged(state: State, what: str, why: str, *, quiet: bool = False) -> Iterator[Unjudged]:
-    """Yield it once."""
-    if state.once(f"{what}: {why}"):
+    """Yield it once for all sessions with a server."""
+    said, text = state.server.unjudged, f"{what}: {why}"
+    if text not in said and len(said) < MAX_REMEMBERED:
+        said.add(text)
         yield Unjudged(what, why, quiet)
 
 

@@ -135,6 +135,8 @@ class ServerState:
     """It has assigned session ids."""
     paths: set[str] = attrs.field(factory=set)
     """The paths that messages were posted to."""
+    unjudged: set[str] = attrs.field(factory=set)
+    """What could not be judged, and why: it is said once."""
     request_states: OrderedDict[bytes, bytes] = attrs.field(factory=OrderedDict)
     """Digests of the `requestState`s it issued, with the ids of the requests they answered."""
     rounds: Rounds = attrs.field(factory=Rounds)
