@@ -24,6 +24,8 @@ MAX_ENTRIES = 1000
 """How many entries of a list are remembered."""
 MAX_DEFINITION_BYTES = 64 << 10
 """The size up to which a definition is remembered."""
+MAX_UNFINISHED = 16
+"""How many lists are remembered whose next page was not requested yet."""
 TOOLS, PROMPTS, RESOURCES = "tools/list", "prompts/list", "resources/list"
 TEMPLATES, SKILLS_LIST = "resources/templates/list", "skills/list"
 DIRECTORY = "resources/directory/read"
@@ -167,7 +169,7 @@ class Listings:
     def turn_page(self, method: str, listing: PagedList, cursor: str) -> None:
         """Note that a page has a next one."""
         self._unfinished[method, cursor] = listing
-        drop_oldest(self._unfinished, MAX_REMEMBERED)
+        drop_oldest(self._unfinished, MAX_UNFINISHED)
         self._given[method, cursor] = None
         self._forgotten |= drop_oldest(self._given, MAX_REMEMBERED)
 

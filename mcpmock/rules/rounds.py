@@ -19,6 +19,8 @@ METHODS_WITH_INPUT = ("tools/call", "prompts/get", "resources/read")
 """The requests that may be answered so."""
 RESPONSES, STATE = "inputResponses", "requestState"
 """What a client adds when it sends them again."""
+MAX_ROUNDS = 16
+"""How many open rounds of one request are remembered."""
 _MAX_REQUESTS_BYTES = 64 << 10
 """The size of input requests up to which they are remembered."""
 
@@ -54,7 +56,7 @@ class Rounds:
         kept = state if isinstance(state, str) else None
         one = Round(request, (*inputs,), inputs if short else {}, kept, client)
         self._open.setdefault(request, []).append(one)
-        del self._open[request][:-MAX_REMEMBERED]
+        del self._open[request][:-MAX_ROUNDS]
         drop_oldest(self._open, MAX_REMEMBERED)
         if kept is not None:
             self._by_state[kept] = request

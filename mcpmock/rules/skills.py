@@ -100,7 +100,7 @@ class SkillChecker:
         elif not checked.from_client:
             known = self._known.pop(call, None)
             if checked.result is not None:
-                yield from _check_result(checked, entries, checked.result)
+                yield from _check_result(checked, state, entries, checked.result)
             elif not is_refused_by_http(checked) or checked.code == METHOD_NOT_FOUND:
                 yield from _check_refusal(checked, state, known)
 
@@ -169,7 +169,7 @@ def _check_refusal(checked: CheckedMessage, state: State, known: str | None) -> 
 
 
 def _check_result(
-    checked: CheckedMessage, entries: SkillEntries, result: Object
+    checked: CheckedMessage, state: State, entries: SkillEntries, result: Object
 ) -> Iterator[Breach | Unjudged]:
     method = checked.method or ""
     if method in (INITIALIZE, DISCOVER):
@@ -180,7 +180,7 @@ def _check_result(
     elif method == _READ:
         contents = result.get("contents")
         for index, one in enumerate(contents if isinstance(contents, list) else ()):
-            yield from _check_file(as_object(one), index, entries)
+            yield from _check_file(as_object(one), index, entries, state)
     elif method == DIRECTORY:
         yield from _check_children(checked.call_params.get("uri"), result)
     else:
@@ -268,14 +268,17 @@ def _check_manifest(uri: str, files: list[Object], steps: Steps) -> Iterator[Bre
         yield Breach("skill-manifest", f"{short(uri)} does not list itself", place(*steps))
 
 
-def _check_file(contents: Object, index: int, entries: SkillEntries) -> Iterator[Breach | Unjudged]:
+def _check_file(
+    contents: Object, index: int, entries: SkillEntries, state: State
+) -> Iterator[Breach | Unjudged]:
     """Check a file that was read against the entry that lists it."""
     uri, content = contents.get("uri"), content_of(contents)
     listed, skill = entries.file(uri), entries.get(uri)
     if content is None or (listed is None and skill is None):
         return
     if holds_placeholder(content):
-        yield Unjudged(f"the digest of {short(uri)}", "it was redacted")
+        if state.once(f"redacted {uri}"):
+            yield Unjudged(f"the digest of {short(uri)}", "it was redacted")
         return
     path = place("result", "contents", index)
     if listed is not None:

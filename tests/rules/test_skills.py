@@ -234,7 +234,7 @@ def test_these_skills_are_right(steps: list[Any]) -> None:
 def test_a_redacted_file_is_not_judged(found: dict[str, str]) -> None:
     """That is said, and is no violation."""
     conversation = ConversationChecker()
-    steps = [*listed(entry()), *read(**found)]
+    steps = [*listed(entry()), *read(**found), *read(id_=8, **found)]
     told = [one for number, frame in enumerate(steps) for one in conversation.check(frame, number)]
 
     assert [Unjudged(f"the digest of {SKILL}", "it was redacted")] == [
