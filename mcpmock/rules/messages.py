@@ -41,7 +41,7 @@ from .known_deviations import find_deviation
 from .memory import drop_oldest, slim_request, too_long
 from .progress import ProgressTracker
 from .revisions import revision_of, revision_of_call
-from .server_answers import AnswerChecker
+from .server_answers import EXPECTING, AnswerChecker
 from .skills import SkillChecker
 from .specification import Breach, Unjudged, Violation, in_force
 from .subscriptions import Subscriptions
@@ -219,7 +219,8 @@ class MessageChecker:
             yield from ids.subscriptions.check_message(checked, ids.calls)
         elif checked.method in client_requests.METHODS or checked.error is not None:
             yield from self._client_requests.check_message(checked, state)
-        yield from values.check_message(checked)
+        if values.HINT.search(checked.raw) is not None:
+            yield from values.check_message(checked)
         yield from self._breaches_of_answers(checked, ids)
         if state.transport == "streamable-http":
             yield from http_streams.check_message(checked)
@@ -233,11 +234,12 @@ class MessageChecker:
         listings = state.server.listings if checked.modern else state.listings
         if method in skills.METHODS:
             yield from self._skills.check_message(checked, state, listings, self._answers)
-        yield from self._answers.check_message(checked, state, listings)
+        if not isinstance(checked.message, Request) or checked.modern or method in EXPECTING:
+            yield from self._answers.check_message(checked, state, listings)
         if method in lists.METHODS:
             hearing = state.hearing if not checked.modern else ids.subscriptions.hearing(method)
             yield from lists.check_message(checked, state, listings, hearing)
-        elif method in tasks.METHODS:
+        elif method in tasks.METHODS and tasks.concern(checked, state):
             yield from self._tasks.check_message(checked, state, listings, self._answers)
 
     def _exchange_of(self, call: PendingCall | None) -> int | None:

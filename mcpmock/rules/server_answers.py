@@ -32,7 +32,8 @@ _PROMPT, _READ, _COMPLETE, _SET_LEVEL = (
     "completion/complete",
     "logging/setLevel",
 )
-_NAMING = {_PROMPT, _READ, _COMPLETE, _SET_LEVEL, *LISTED}
+EXPECTING = {_PROMPT, _READ, _COMPLETE, _SET_LEVEL, *LISTED}
+"""The methods of requests that may be recognisably wrong; of 2026-07-28 every request may."""
 _LEVELS = (
     *("debug", "info", "notice", "warning"),
     *("error", "critical", "alert", "emergency"),
@@ -123,7 +124,7 @@ class AnswerChecker:
                 " JSON-RPC"
             )
             return _wrong(f"the log level {short(level)}", said, "server/utilities/logging")
-        if checked.method not in _NAMING:
+        if checked.method not in EXPECTING:
             return None
         match checked.method:
             case "prompts/get":

@@ -63,6 +63,13 @@ class _ToolCall:
     """The tool's `taskSupport`; None if the tool is not known."""
 
 
+def concern(checked: CheckedMessage, state: State) -> bool:
+    """Return whether a message may be of a task, or of a call that should be one."""
+    if checked.method != _CALL or b'"task"' in checked.raw:
+        return True
+    return state.server_capabilities is not None and "tasks" in state.server_capabilities
+
+
 @attrs.define
 class TaskTracker:
     """The tasks that a server runs in one session."""
