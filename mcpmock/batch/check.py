@@ -65,8 +65,8 @@ def check_file(file: Path | str, plan: FileCheck) -> CheckedFile:
         allowed = tuple(plan.allow(report.violations, applied))
         report = attrs.evolve(report, violations=allowed)
     calls = plan.assertions.judge(inspection.cassette)
-    lines = _lines_of(inspection.cassette, {(case.take, case.event.n) for case in calls.cases})
-    calls.cases = [attrs.evolve(one, line=lines[one.take, one.event.n]) for one in calls.cases]
+    lines = _lines_of(inspection.cassette, {(case.take, case.event) for case in calls.cases})
+    calls.cases = [attrs.evolve(one, line=lines[one.take, one.event]) for one in calls.cases]
     return CheckedFile(report, calls, frozenset(applied))
 
 

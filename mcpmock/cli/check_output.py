@@ -7,9 +7,9 @@ Names and texts may be recorded: all that is printed passes through `printable`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import attrs
 import click
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from mcpmock.rules.call_assertions import AssertionCase
     from mcpmock.rules.checker import Found, Unchecked
 
+_Item = TypeVar("_Item")
 _COLORS = {Level.ERROR: BAD, Level.WARNING: ODD, Level.NOTICE: REMARK}
 _SHOWN = {Level.ERROR: 10, Level.WARNING: 10, Level.NOTICE: 1}
 """How many findings of one kind are printed without `-v`."""
@@ -171,17 +172,17 @@ class CheckOutput:
         from mcpmock.view.summary import brief
 
         limit, github = text_limit(), self.checking.format == "github"
+        verbose = self.console.verbose
         findings = [
             _Shown(one.line, one.level, brief(one.text, limit), _title(one.damage, one.level))
             for one in checked.report.findings
         ]
         found = [one if github else one._replace(title="") for one in findings]
-        found += _violations(checked, verbose=self.console.verbose, alone=github)
-        found += [
-            _Shown(case.line, Level.ERROR, brief(case.text, limit), _option(case))
-            for case in checked.calls.cases
-            if not case.ok
-        ]
+        found += _violations(checked, verbose=verbose, alone=github)
+        failed = [case for case in checked.calls.cases if not case.ok]
+        for case, _, more in _limited(failed, _option, lambda _: Level.ERROR, verbose=verbose):
+            text = f"{brief(case.text, limit)}{more}"
+            found.append(_Shown(case.line, Level.ERROR, text, _option(case)))
         return sorted(found, key=lambda one: one.line)
 
     def _unchecked(self, checked: CheckedFile) -> list[Unchecked]:
@@ -343,21 +344,33 @@ def _violations(checked: CheckedFile, *, verbose: bool, alone: bool) -> Iterator
     specification, or the SDK that is known for it. What stands `alone` has just the sentence.
     """
     violations = [found for found in checked.report if not found.allowed]
-    kinds = Counter(map(_group_of, violations))
-    seen = Counter[object]()
-    for found in violations:
-        violation, kind = found.violation, _group_of(found)
-        seen[kind] += 1
-        limit = kinds[kind] if verbose else _SHOWN[violation.level]
-        if seen[kind] > limit:
-            continue
-        left = kinds[kind] - limit if seen[kind] == limit else 0
-        more = f", and {left} more like it" if left > 0 else ""
-        first = _reason_for(found) if seen[kind] == 1 else ""
+    for found, first, more in _limited(violations, _group_of, _level_of, verbose=verbose):
+        violation = found.violation
+        reason = _reason_for(found) if first else ""
         if alone:
-            first = violation.sentence if violation.known is None else violation.known.words
+            reason = violation.sentence if violation.known is None else violation.known.words
         text = f"{violation.text}{more}"
-        yield _Shown(found.line, violation.level, text, violation.rule.name, first)
+        yield _Shown(found.line, violation.level, text, violation.rule.name, reason)
+
+
+def _limited(
+    items: Sequence[_Item],
+    key: Callable[[_Item], object],
+    level: Callable[[_Item], Level],
+    *,
+    verbose: bool,
+) -> Iterator[tuple[_Item, bool, str]]:
+    """Yield as many items of each kind as are shown of its level, or all: whether it is the first,
+    and how many are left out.
+    """
+    counts, seen = Counter(map(key, items)), Counter[object]()
+    for item in items:
+        kind = key(item)
+        seen[kind] += 1
+        most = _SHOWN[level(item)]
+        if verbose or seen[kind] <= most:
+            left = counts[kind] - most if seen[kind] == most and not verbose else 0
+            yield item, seen[kind] == 1, f", and {left} more like it" if left > 0 else ""
 
 
 def _known_lines(name: str, checked: CheckedFile) -> Iterator[str]:
@@ -367,6 +380,10 @@ def _known_lines(name: str, checked: CheckedFile) -> Iterator[str]:
             text = printable(f"{found.violation.text} [{found.violation.rule.name}]")
             yield f"{place}: {click.style('known', fg=REMARK)}: {text}"
             yield f"    allowed by {printable(found.allowed)}"
+
+
+def _level_of(found: Found) -> Level:
+    return found.violation.level
 
 
 def _group_of(found: Found) -> object:
@@ -447,7 +464,7 @@ def _assertion(
         "ok": ok,
         "file": file,
         "line": None if case is None else case.line,
-        "event": None if case is None else case.event.n,
+        "event": None if case is None else case.event,
         "text": text,
     }
 

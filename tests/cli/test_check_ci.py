@@ -167,6 +167,17 @@ def test_assertions_in_json(run: Run, file: Path) -> None:
     ] == [tuple(one[name] for name in members) for one in found]
 
 
+def test_of_many_failures_only_some_are_printed(run: Run, file: Path) -> None:
+    """Ten of an assertion, as of a rule; with `-v` all."""
+    record(file, *(c2s(call(n, "dig")) for n in range(1, 13)))
+    out = run("check", file, "--forbid-tool", "dig")[1].splitlines()
+    verbose = run("check", "-v", file, "--forbid-tool", "dig")[1].splitlines()
+
+    assert (11, 13) == (len(out), len([line for line in verbose if "not checked:" not in line]))
+    assert out[9].endswith("#10 was called, and 2 more like it [--forbid-tool dig]")
+    assert out[10].endswith(": 12 failed assertions")
+
+
 def test_times_that_a_file_lacks_are_said(run: Run, file: Path) -> None:
     """`fmt` drops them."""
     record(file, c2s(call(1, "dig")))

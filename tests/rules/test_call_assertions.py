@@ -41,7 +41,7 @@ def timed(*steps: tuple[int, Frame]) -> Cassette:
 def failing(cassette: Cassette, **asserted: object) -> list[tuple[int, str]]:
     """The events of the cases that are not as expected, and their texts."""
     found = CallAssertions(**asserted).judge(cassette)  # type: ignore[arg-type]
-    return [(case.event.n, case.text) for case in found.cases if not case.ok]
+    return [(case.event, case.text) for case in found.cases if not case.ok]
 
 
 @pytest.mark.parametrize(
