@@ -426,3 +426,16 @@ def test_near_misses_name_no_field_that_may_differ() -> None:
     assert asked is not None
 
     assert ["$.a"] == [one.path for one in found.near(asked)[0].differences]
+
+
+def test_near_misses_name_a_session_that_nobody_had() -> None:
+    """Outside any session, where a request that names one is a wrong one."""
+    found = http_matcher(post(1, X, mcp_param_n="1"), answers(1, response(1)), stateless=True)
+    [live_head, live] = post(7, X, session="wrong", mcp_param_n="2")
+    assert isinstance(live_head.fact, HttpRequest)
+    asked = match_subject(live, live_head.fact)
+    assert asked is not None
+
+    assert ["header.mcp-param-n", "header.mcp-session-id"] == sorted(
+        one.path for one in found.near(asked)[0].differences
+    )
