@@ -63,7 +63,7 @@ class DeclaredTool(NamedTuple):
     output: DeclaredSchema = DeclaredSchema()
 
 
-@attrs.frozen
+@attrs.define
 class Expected:
     """What is known of a request until its result comes."""
 
@@ -74,8 +74,8 @@ class Expected:
     text: str = ""
     schema: DeclaredSchema | None = None
     """The schema of what the client is asked for."""
-    round_keys: tuple[bytes, ...] = ()
-    """What a retry of it is told by."""
+    params: Object = attrs.field(factory=dict)
+    """Of what may come in rounds, the params, which a retry has again."""
 
 
 @attrs.define
@@ -125,9 +125,10 @@ class ContentChecker:
         elif method in _PAGED:
             yield from _check_cursor(checked, state, listings)
         if checked.modern and method in _ROUNDS and checked.from_client:
-            keys = _round_keys(checked)
-            yield from self._check_answers(checked, state, keys)
-            expected = attrs.evolve(expected or Expected(), round_keys=keys[-1:])
+            yield from self._check_answers(checked, state)
+            expected = expected or Expected()
+            if len(checked.raw) <= MAX_DEFINITION_BYTES:
+                expected.params = checked.params
         call = checked.attribution.call
         if expected is not None and call is not None:
             self._expected[call.index] = expected
@@ -157,11 +158,12 @@ class ContentChecker:
             tool, "input-accepted", f"a result of {short(name)}, called with {where}: {problem}"
         )
 
-    def _check_answers(
-        self, checked: CheckedMessage, state: State, keys: tuple[bytes, ...]
-    ) -> Iterator[Found]:
+    def _check_answers(self, checked: CheckedMessage, state: State) -> Iterator[Found]:
         """Check what the client answers in a retry."""
         answers = as_object(checked.params.get("inputResponses"))
+        if not answers:
+            return
+        keys = _round_keys(checked.method, checked.params)
         asked = next((self._rounds[key] for key in keys if key in self._rounds), {})
         for name, answer in answers.items():
             schema = asked.get(name)
@@ -186,21 +188,20 @@ class ContentChecker:
                 start = ("result", "content")
                 yield from _check_elicited(result, expected.schema, start, checked, state)
         elif result.get("resultType") == INPUT_REQUIRED and checked.modern:
-            self._remember_round(expected, result)
+            self._remember_round(method, expected, result)
         elif method in (_CALL, _TASK):
             yield from self._check_call_result(checked, state, expected, result)
         elif expected.refusable and _gives_something(method, result):
             yield Breach(expected.refusable, expected.text)
 
-    def _remember_round(self, expected: Expected, result: Object) -> None:
+    def _remember_round(self, method: str, expected: Expected, result: Object) -> None:
         schemas = {
             name: declared_schema(as_object(as_object(one).get("params")).get("requestedSchema"))
             for name, one in as_object(result.get("inputRequests")).items()
             if as_object(one).get("method") == _ELICIT
         }
         state = result.get("requestState")
-        keys = [*expected.round_keys, *([_state_key(state)] if isinstance(state, str) else [])]
-        for key in keys:
+        for key in _round_keys(method, {**expected.params, "requestState": state}):
             self._rounds[key] = schemas
             self._rounds.move_to_end(key)
             drop_oldest(self._rounds, MAX_REMEMBERED)
@@ -435,18 +436,13 @@ def _gives_something(method: str, result: Object) -> bool:
     return bool(result.get("messages") if method == _PROMPT else inside)
 
 
-def _round_keys(checked: CheckedMessage) -> tuple[bytes, ...]:
+def _round_keys(method: str | None, params: Object) -> tuple[bytes, ...]:
     """Return what a request is told by among the rounds: its state, and its params."""
-    state = checked.params.get("requestState")
-    plain = {name: value for name, value in checked.params.items() if name not in _LEFT_OUT}
-    key = encode([checked.method, plain])
-    states = (_state_key(state),) if isinstance(state, str) else ()
-    return (*states, _digest(key))
+    state = params.get("requestState")
+    plain = {name: value for name, value in params.items() if name not in _LEFT_OUT}
+    key = _digest(encode([method, plain]))
+    return (_digest(encode(["requestState", state])), key) if isinstance(state, str) else (key,)
 
 
 def _digest(key: bytes) -> bytes:
     return hashlib.sha256(key).digest()
-
-
-def _state_key(state: str) -> bytes:
-    return _digest(encode(["requestState", state]))
