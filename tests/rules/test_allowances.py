@@ -71,7 +71,7 @@ def test_what_a_line_covers(text: str, covered: list[Violation]) -> None:
         ("id-null $.result[0:2]", "a path of names, numbers and [*]"),
         ("id-null $.result[-1]", "a path of names, numbers and [*]"),
         ("id-null $.result=uuid", "a path of names, numbers and [*]"),
-        ("id-null $.result[", "is no JSONPath"),
+        ("id-null $.result[", "no JSONPath: unexpected end"),
         ("id-null\x1b[2J", "no rule"),
     ],
 )
