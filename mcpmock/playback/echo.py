@@ -23,11 +23,13 @@ from mcpmock.protocol.contents import is_content
 from mcpmock.protocol.messages import Request, decode, encode, parse_items
 from mcpmock.protocol.mirrored_headers import is_mirror
 from mcpmock.protocol.raw_json import Span, elements, splice, walk
+from mcpmock.redaction.json_spelling import spelling_of
 from mcpmock.redaction.placeholders import (
     HASH_DIGITS,
     PLACEHOLDER,
     highest_number,
     holds_placeholder,
+    spell_with_placeholders,
 )
 
 from .loosened import FIXED_NAMES
@@ -190,7 +192,8 @@ class _TakeTexts:
         for _, span in walk(raw):
             text = decode(raw[slice(*span)]) if raw[span.start : span.start + 1] == b'"' else None
             if isinstance(text, str) and (new := self._text(text)) != text:
-                replaced.append((span, encode(new)))
+                spelling = spelling_of(raw[span.start + 1 : span.end - 1])
+                replaced.append((span, b'"%b"' % spell_with_placeholders(new, spelling)))
         return splice(raw, replaced)
 
 

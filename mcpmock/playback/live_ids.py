@@ -32,7 +32,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.raw_json import Span, elements, locate_known, splice
 from mcpmock.protocol.revisions import PRIMING_REVISION
-from mcpmock.redaction.placeholders import HOLE, fill, holds_placeholder
+from mcpmock.redaction.placeholders import fill, holds_placeholder, placeholders_in
 from mcpmock.transports.content_coding import without_decoded
 
 from .header_profile import SESSION, is_session_parameter
@@ -154,7 +154,7 @@ class LiveIds:
         """Return what can be put into placeholders; where one stands for the session's id, that
         too.
         """
-        wanted = self.recorded_sessions.intersection(found.decode() for found in HOLE.findall(raw))
+        wanted = self.recorded_sessions.intersection(hole.decode() for hole in placeholders_in(raw))
         return {**bindings, **dict.fromkeys(wanted, self.session())} if wanted else bindings
 
     def _render_head(self, head: HttpResponse, bindings: Mapping[str, str]) -> HttpResponse:

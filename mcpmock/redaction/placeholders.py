@@ -1,7 +1,9 @@
 """What stands in the place of a secret, and how it becomes a value again.
 
 A placeholder is `mcpmock:secret:<kind>:<n>`; on replay it is a variable. In percent encoding and in
-base64 it is encoded as the secret was, so that a program that decodes a recorded text still can.
+base64 it is encoded as the secret was, so that a program that decodes a recorded text still can. In
+JSON inside a text, one of its own letters is escaped for what the writer escaped without need
+(`spelled`): to a reader of JSON it is the same placeholder.
 `redactor` puts placeholders in, `fill` puts live values in their place, `encoded_parts` and
 `decode_placeholders` are for comparing texts (`playback.variables`, `semantic_diff`).
 """
@@ -10,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from typing import Any
 from urllib.parse import unquote
 
 import msgspec
@@ -18,10 +21,16 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.protocol.messages import encode
 
 from .encodings import base64_runs, decode_base64, encode_percent
+from .json_spelling import PLAIN, StringSpelling
 
 PLACEHOLDER = b"mcpmock:secret:"
-HOLE = re.compile(PLACEHOLDER + rb"[a-z-]+:\d+")
-"""A placeholder: on replay a variable, which the first live value binds."""
+HOLE = re.compile(
+    PLACEHOLDER
+    + rb"(?:\\+u00[67][0-9a-f]|[a-z-])+(?::|\\+u003[aA])(?:\\+u003\d|\d)\d*"
+)
+"""A placeholder: on replay a variable, which the first live value binds. `unspelled` gives its name,
+where it may stand in JSON inside a text.
+"""
 NUMBER_SUFFIX = "-number"
 """The end of the kind of a number. Its placeholder is a JSON string, its quotes belong to it."""
 NUMBER_HOLE = re.compile(rb'(\\*+)"(' + PLACEHOLDER + rb'[a-z-]+-number:\d+)\1"')
@@ -33,6 +42,15 @@ NUMBER_MARK = b"-number:"
 _PERCENT_HOLE = re.compile(
     rb"%22mcpmock%3Asecret%3A[a-z-]+-number%3A\d+%22|mcpmock%3Asecret%3A[a-z-]+%3A\d+"
 )
+_SIGNS = re.compile(
+    PLACEHOLDER
+    + rb"(?P<kind>(?:\\+u00[67].|[a-z-])+)(?P<colon>:|\\+u003.)(?P<digit>\\+u003.|\d)(?P<rest>\d*)"
+)
+"""The signs of which an escape says how the value is spelled: a letter of the kind for slashes, the
+colon for what is not ASCII, the first digit for what HTML reads.
+"""
+_PLAIN_LETTER = re.compile(rb"((?:\\+u00..)*+)([a-z])")
+_ESCAPED_SIGN = re.compile(rb"(\\+)u00([0-9a-fA-F]{2})")
 _PERCENT_MARK = b"mcpmock%3Asecret%3A"
 _BASE64_MARKS = (b"bWNwbW9jazpzZWNyZXQ6", b"1jcG1vY2s6c2VjcmV0O", b"tY3Btb2NrOnNlY3JldD")
 """`mcpmock:secret:` in base64, behind a multiple of three bytes, one more, two more."""
@@ -55,11 +73,46 @@ def holds_placeholder(text: bytes | str) -> bool:
     return PLACEHOLDER in raw or _holds_encoded(raw)
 
 
+def spelled(placeholder: bytes, spelling: StringSpelling) -> bytes:
+    """Return a placeholder in a JSON string that says how its value is spelled there; any other
+    replacement as it is.
+    """
+    found = _SIGNS.fullmatch(placeholder) if spelling != PLAIN else None
+    if found is None:
+        return placeholder
+    kind, colon, digit, rest = found.groups()
+    plain = _PLAIN_LETTER.match(kind)
+    if spelling.slashes and plain is not None:  # a letter for each level of JSON
+        kind = plain[1] + _escaped(plain[2]) + kind[plain.end() :]
+    if spelling.digits and colon == b":":
+        colon = b"\\u003a" if spelling.digits == "x" else b"\\u003A"
+    if spelling.html and len(digit) == 1:
+        digit = _escaped(digit)
+    return PLACEHOLDER + kind + colon + digit + rest
+
+
+def spell_with_placeholders(text: str, spelling: StringSpelling) -> bytes:
+    """Return the inside of a JSON string in which the placeholders of a text say how the values are
+    spelled.
+    """
+    raw = spelling.spell(text).encode("utf-8", "surrogatepass")
+    return HOLE.sub(lambda hole: spelled(hole[0], spelling), raw)
+
+
+def _escaped(sign: bytes) -> bytes:
+    return b"\\u%04x" % ord(sign)
+
+
+def unspelled(placeholder: bytes) -> bytes:
+    """Return a placeholder without the escapes that say how its value is spelled."""
+    return _ESCAPED_SIGN.sub(lambda sign: bytes([int(sign[2], 16)]), placeholder)
+
+
 def placeholders_in(raw: bytes) -> list[bytes]:
     """Return the placeholders in these bytes, encoded or not, in their order but for the encoded
     ones.
     """
-    found = HOLE.findall(raw)
+    found = [unspelled(hole) for hole in HOLE.findall(raw)]
     if _holds_encoded(raw):
         found += [unquote(hole.decode()).strip('"').encode() for hole in _PERCENT_HOLE.findall(raw)]
         found += [
@@ -77,7 +130,7 @@ def pattern_of(text: str) -> re.Pattern[str]:
 
 def number_of(hole: bytes) -> int:
     """Return the number of a placeholder."""
-    return int(hole.rpartition(b":")[2][:9])
+    return int(unspelled(hole).rpartition(b":")[2][:9])
 
 
 def highest_number(cassette: Cassette) -> int:
@@ -113,6 +166,9 @@ def decode_placeholders(text: str) -> str:
     """Return a text with its encoded placeholders decoded, and what is encoded with them."""
     for part in reversed(encoded_parts(text)):
         text = text[: part.start] + part.text + text[part.end :]
+    if "\\u00" in text and PLACEHOLDER.decode() in text:
+        raw = text.encode("utf-8", "surrogatepass")
+        text = HOLE.sub(lambda hole: unspelled(hole[0]), raw).decode("utf-8", "surrogatepass")
     return text
 
 
@@ -122,10 +178,10 @@ def fill(raw: bytes, bindings: Mapping[str, str], *, quoted: bool = True) -> byt
     """
 
     def value(placeholder: re.Match[bytes]) -> bytes:
-        live = bindings.get(placeholder[0].decode())
+        live = bindings.get(unspelled(placeholder[0]).decode())
         if live is None:
             return b"0" if NUMBER_MARK in placeholder[0] else placeholder[0]
-        return _escape(live, raw, placeholder.start()) if quoted else _as_bytes(live)
+        return _escape(live, raw, placeholder) if quoted else _as_bytes(live)
 
     def number(placeholder: re.Match[bytes]) -> bytes:
         return bindings.get(placeholder[2].decode(), "0").encode()
@@ -148,17 +204,36 @@ def fill(raw: bytes, bindings: Mapping[str, str], *, quoted: bool = True) -> byt
     return HOLE.sub(value, raw)
 
 
-def _escape(live: str, raw: bytes, at: int) -> bytes:
+def _escape(live: str, raw: bytes, placeholder: re.Match[bytes]) -> bytes:
     """Return a value as a JSON string spells it; in JSON inside a string, as that spells the
     spelling.
     """
     # The quote in front of the string tells how deep it lies: each level escapes it, and its
     # backslashes, once more ("  \"  \\\"), so there are 0, 1, 3, 7 backslashes.
-    quote = raw.rfind(b'"', 0, at)
-    backslashes = quote - len(raw[: max(quote, 0)].rstrip(b"\\"))
-    for _ in range((backslashes + 1).bit_length() if quote >= 0 else 1):
-        live = encode(live)[1:-1].decode()
+    end = placeholder.start()
+    quote, escaped = raw.rfind(b'"', 0, end), raw.rfind(b"\\u0022", 0, end)
+    at = max(quote, escaped)
+    backslashes = at - len(raw[: max(at, 0)].rstrip(b"\\"))
+    depth = (backslashes + 1).bit_length() + (escaped > quote) if at >= 0 else 1
+    spellings = _spellings(placeholder[0])
+    for level in reversed(range(max(depth, *(level + 1 for level in spellings), 1))):
+        live = spellings.get(level, PLAIN).spell(live)
     return live.encode()
+
+
+def _spellings(placeholder: bytes) -> dict[int, StringSpelling]:
+    """Return how the value is spelled, by the level of the JSON string: 0 in the message."""
+    spellings: dict[int, StringSpelling] = {}
+    for escape in _ESCAPED_SIGN.finditer(placeholder) if b"\\" in placeholder else ():
+        # An escape has one backslash, and each level doubles them: 1, 2, 4, 8.
+        level, sign = len(escape[1]).bit_length() - 1, int(escape[2], 16)
+        change: dict[str, Any] = {"slashes": True}
+        if sign == ord(":"):
+            change = {"digits": "X" if escape[2].endswith(b"A") else "x"}
+        elif sign < ord(":"):
+            change = {"html": True}
+        spellings[level] = attrs.evolve(spellings.get(level, PLAIN), **change)
+    return spellings
 
 
 def _place(raw: bytes, at: int) -> int:

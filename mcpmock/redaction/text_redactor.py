@@ -28,8 +28,9 @@ from .encodings import (
     encode_percent,
     is_json,
 )
+from .json_spelling import spelling_of
 from .placeholder_table import PlaceholderTable, unescaped
-from .placeholders import NUMBER_SUFFIX, PLACEHOLDER
+from .placeholders import NUMBER_SUFFIX, PLACEHOLDER, spelled, unspelled
 from .redaction_rules import (
     NO_OWN_RULES,
     RedactionRules,
@@ -267,7 +268,15 @@ class TextRedactor:
         return [(decoded.origin(span), _escape(new)) for span, new in found]
 
     def _scan_inner(self, text: bytes, depth: int, look: Look) -> list[Replacement]:
-        """Return what a decoded text holds, JSON or not."""
+        """Return what a decoded text holds, JSON or not. A placeholder says which escapes the value
+        had that it did not need.
+        """
+        return [
+            (span, spelled(new, spelling_of(text[span.start : span.end])))
+            for span, new in self._scan_decoded(text, depth, look)
+        ]
+
+    def _scan_decoded(self, text: bytes, depth: int, look: Look) -> list[Replacement]:
         if (
             not self._may_know(text)
             and PLACEHOLDER not in text
@@ -387,7 +396,7 @@ class TextRedactor:
         percent = decode_percent(text)
         if percent is not None:
             for span, new in self._scan_inner(percent.text, depth, look):
-                yield percent.origin(span), encode_percent(new)
+                yield percent.origin(span), encode_percent(unspelled(new))
         elif b"\\" in text:
             escaped = decode_string(text, Span(0, len(text)))
             for span, new in self._scan_inner(escaped.text, depth, look):
@@ -420,8 +429,8 @@ def _is_content_of_line(path: Path) -> bool:
 
 
 def _escape(new: bytes) -> bytes:
-    """Return a replacement as a JSON string spells it. That of a number has quotes of its own."""
-    return new.replace(b"\\", b"\\\\").replace(b'"', b'\\"') if b'"' in new else new
+    """Return a replacement as a JSON string spells it: that of a number has quotes of its own."""
+    return new.replace(b"\\", b"\\\\").replace(b'"', b'\\"')
 
 
 def _is_quoted(text: bytes, span: Span) -> bool:

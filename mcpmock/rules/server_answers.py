@@ -13,7 +13,7 @@ from mcpmock.protocol.correlation import PendingCall
 from mcpmock.protocol.error_codes import INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND
 from mcpmock.protocol.messages import S2C, Frame, Request, Response
 from mcpmock.protocol.methods import FIRST
-from mcpmock.redaction.placeholders import HOLE, PLACEHOLDER
+from mcpmock.redaction.placeholders import PLACEHOLDER, placeholders_in
 from mcpmock.redaction.secret_formats import suspicious
 from mcpmock.redaction.secret_names import SESSION_ID
 
@@ -252,7 +252,7 @@ def _check_log(checked: CheckedMessage) -> Iterator[Breach]:
         from mcpmock.redaction.redactor import Redactor  # a take that was not redacted
 
         raw = Redactor().frame(Frame(S2C, raw)).raw
-    kinds = (found.split(b":")[2].decode() for found in HOLE.findall(raw))
+    kinds = (found.split(b":")[2].decode() for found in placeholders_in(raw))
     secrets = dict.fromkeys(kind for kind in kinds if kind != SESSION_ID)
     if secrets:
         text = f"a log message with a secret ({', '.join(secrets)})"
