@@ -42,6 +42,7 @@ from .matcher import Matcher, MatchResult
 from .request_assembly import ClientMessage
 from .schedule import ENDINGS, Schedule
 from .timing import Pace
+from .variables import with_numbers_as_written
 
 
 @attrs.define
@@ -195,7 +196,7 @@ class Candidate:
     def accept(self, match: MatchResult, live: ClientMessage, now: float) -> None:
         """Release the messages that waited for the matched client event."""
         if match.bindings:
-            self.matcher.bindings |= match.bindings
+            self.matcher.bindings |= with_numbers_as_written(match.bindings, live.frame.raw)
         self._note_event(match.event, live, now)
         if live.name == "initialize" and self.matcher.levels > 1:
             self._agree_on_version(match.event, live)

@@ -26,9 +26,11 @@ from mcpmock.protocol.raw_json import Span, elements, splice, walk
 from mcpmock.redaction.json_spelling import spelling_of
 from mcpmock.redaction.placeholders import (
     HASH_DIGITS,
+    NUMBER_MARK,
     PLACEHOLDER,
     highest_number,
     holds_placeholder,
+    normal_number,
     spell_with_placeholders,
 )
 
@@ -61,7 +63,10 @@ class Variables:
         number = hole.rpartition(":")[2]
         if self.hash_of is None or hole in self.recorded or len(number) != HASH_DIGITS:
             return True
-        return int(number) == self.hash_of(value.encode("utf-8", "surrogatepass"))
+        secret = value.encode("utf-8", "surrogatepass")
+        if NUMBER_MARK in hole.encode():
+            secret = normal_number(secret)
+        return int(number) == self.hash_of(secret)
 
     def __bool__(self) -> bool:
         return bool(self.recorded) or self.hash_of is not None

@@ -14,12 +14,14 @@ import attrs
 from msgspec import UNSET
 
 from mcpmock.protocol.messages import decode, encode
+from mcpmock.protocol.raw_json import walk
 from mcpmock.redaction.placeholders import (
     HOLE,
     NUMBER_HOLE,
     NUMBER_SUFFIX,
     encoded_parts,
     holds_placeholder,
+    normal_number,
 )
 
 if TYPE_CHECKING:
@@ -180,6 +182,25 @@ def _unify_number(hole: str, live: Any, bindings: Bindings) -> Bindings | None:
     if known is None:
         return {**bindings, hole: encode(live).decode()}
     return bindings if same(decode(known.encode()), live) else None
+
+
+def with_numbers_as_written(bindings: Bindings, raw: bytes) -> Bindings:
+    """Return bindings in which the numbers are spelled as a message spells them, if it does so in
+    one way: decoded, `1.5e300` has 301 digits.
+    """
+    if not any(_NUMBER_MARK in hole for hole in bindings):
+        return bindings
+    written: dict[bytes, set[bytes]] = {}
+    for path, span in walk(raw):
+        number = raw[slice(*span)]
+        if "params" in path[:2] and number[:1] in b"-0123456789":
+            written.setdefault(normal_number(number), set()).add(number)
+    found = dict(bindings)
+    for hole, value in bindings.items():
+        spellings = written.get(value.encode("utf-8", "surrogatepass"), ())
+        if _NUMBER_MARK in hole and len(spellings) == 1:
+            found[hole] = next(iter(spellings)).decode()
+    return found
 
 
 def _names(recorded: dict[str, Any], live: dict[str, Any]) -> list[tuple[str, str]] | None:

@@ -54,9 +54,10 @@ class StringSpelling:
 
 PLAIN = StringSpelling()
 """Nothing is escaped that needs no escape."""
+_DIGITS: tuple[Literal["", "x", "X"], ...] = ("", "x", "X")
 _SPELLINGS = [
     StringSpelling(digits, slashes, html)
-    for html, slashes, digits in product((False, True), (False, True), ("", "x", "X"))
+    for html, slashes, digits in product((False, True), (False, True), _DIGITS)
 ]
 
 

@@ -16,7 +16,14 @@ from mcpmock.protocol.messages import decode
 
 from .encodings import decode_base64, decode_percent, encode_percent, is_text
 from .known_values import KnownValues
-from .placeholders import HASH_DIGITS, HOLE, NUMBER_SUFFIX, PLACEHOLDER, number_of
+from .placeholders import (
+    HASH_DIGITS,
+    HOLE,
+    NUMBER_SUFFIX,
+    PLACEHOLDER,
+    normal_number,
+    number_of,
+)
 from .secret_names import SESSION_ID
 
 MAX_NESTED = 5
@@ -75,7 +82,7 @@ class PlaceholderTable:
         """
         self._note(kind, number, own=True)
         kind = f"{kind}{NUMBER_SUFFIX}"
-        return b'"%b"' % self._placeholder((kind, number), kind, number)
+        return b'"%b"' % self._placeholder((kind, number), kind, normal_number(number))
 
     def number_in_text(self, kind: str, number: bytes) -> bytes | None:
         """Return the placeholder of a number where its digits are a part of a text; None if this

@@ -18,18 +18,17 @@ from urllib.parse import unquote
 import msgspec
 
 from mcpmock.cassette.model import Cassette
-from mcpmock.protocol.messages import encode
+from mcpmock.protocol.messages import decode, encode
 
 from .encodings import base64_runs, decode_base64, encode_percent
 from .json_spelling import PLAIN, StringSpelling
 
 PLACEHOLDER = b"mcpmock:secret:"
 HOLE = re.compile(
-    PLACEHOLDER
-    + rb"(?:\\+u00[67][0-9a-f]|[a-z-])+(?::|\\+u003[aA])(?:\\+u003\d|\d)\d*"
+    PLACEHOLDER + rb"(?:\\+u00[67][0-9a-f]|[a-z-])+(?::|\\+u003[aA])(?:\\+u003\d|\d)\d*"
 )
-"""A placeholder: on replay a variable, which the first live value binds. `unspelled` gives its name,
-where it may stand in JSON inside a text.
+"""A placeholder: on replay a variable, which the first live value binds. `unspelled` gives its
+name, where it may stand in JSON inside a text.
 """
 NUMBER_SUFFIX = "-number"
 """The end of the kind of a number. Its placeholder is a JSON string, its quotes belong to it."""
@@ -119,6 +118,14 @@ def placeholders_in(raw: bytes) -> list[bytes]:
             hole for run in base64_runs(raw, _holds_base64) for hole in HOLE.findall(run.text)
         ]
     return found
+
+
+def normal_number(number: bytes) -> bytes:
+    """Return a number in the one form that equal numbers have: `1e2` and `100.0` are 100."""
+    value = decode(number)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return number if value is None else encode(value)
 
 
 def pattern_of(text: str) -> re.Pattern[str]:

@@ -42,7 +42,8 @@ _VALUE = re.compile(
     r"[\"'][ \t]*+:[ \t]*+"
     r"(?:(?P<number>-?[0-9][-+.\w]*+|\0++)|(?:true|false|null|True|False|None)\b)|"
     r"[\"']?[ \t]*+(?::|=>?)[ \t]*+"
-    r"(?:\"(?P<double>[^\"\r\n]++)\"|'(?P<single>[^'\r\n]++)'|"
+    r"(?:\"(?P<double>(?:[^\"\\\r\n]|\\[^\r\n])++(?=\")|[^\"\r\n]++(?=\"))|"
+    r"'(?P<single>(?:[^'\\\r\n]|\\[^\r\n])++(?=')|[^'\r\n]++(?='))|"
     r"(?<=[:\s])(?P<rest>[^\s\"'\[{}\],][^\r\n]*+)|(?P<word>[^\s\"'\[{}\]&;,][^\s\"'&;,]*+))"
 )
 _HOLE = re.compile(HOLE.pattern.decode())

@@ -11,6 +11,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.matching.match_rule import MatchRules
 from mcpmock.playback.player import PlayerOptions, SessionSelection
 from mcpmock.playback.session_player import SessionPlayer
+from mcpmock.redaction.json_spelling import StringSpelling
 from tests.support import (
     Script,
     answers,
@@ -28,6 +29,8 @@ from tests.support import (
     script,
 )
 
+SPELLINGS = [StringSpelling(), StringSpelling("x"), StringSpelling("X"), StringSpelling("x", True)]
+
 
 def echoing(recorded: Cassette, *rules: str, **playing: Any) -> Script:
     options = PlayerOptions(rules=MatchRules.parse(echo=rules), **playing)
@@ -37,6 +40,33 @@ def echoing(recorded: Cassette, *rules: str, **playing: Any) -> Script:
 def asked(played: Script, raw: bytes) -> Any:
     """The last of what comes of a request."""
     return json.loads(played.heard(raw)[-1])
+
+
+@pytest.mark.parametrize("order", ["strict", "causal", "any"])
+@pytest.mark.parametrize("live", ["Zo\u00eb <\u2603>/", "Gr\u00fc\u00df </>, \U0001f600"])
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_escapes_stay(spelling: StringSpelling, live: str, order: str) -> None:
+    """JSON inside of a text has the escapes that the server wrote, in each value and around it."""
+
+    def told(value: str) -> Any:
+        spell = spelling.spell
+        inner = f'{{"rest": "{spell(rest)}", "note": "{spell(value)}", "n": 1}}'
+        return said(f'{{"a": "{spell(inner)}", "to": "{spell(f"to {value}!")}"}}')
+
+    rest = "\u00e9/"
+    recorded = "Zo\u00eb <\u2603>/"
+    answered = (c(call(1, "t", q=recorded, n=1)), s(response(1, told(recorded))))
+    played = echoing(cassette(*answered), "$.arguments.q", order=order)
+    assert told(live) == asked(played, call(9, "t", q=live, n=1))["result"]
+
+
+@pytest.mark.parametrize("order", ["strict", "causal", "any"])
+@pytest.mark.parametrize("live", [7, 1.5e300, -0.25, 10**24])
+def test_numbers_are_loosened_and_not_given_back(live: float, order: str) -> None:
+    """The answer has the recorded number."""
+    answered = (c(call(1, "t", q=4711)), s(response(1, said('{"q": 4711}'))))
+    played = echoing(cassette(*answered), "$.arguments.q", order=order)
+    assert said('{"q": 4711}') == asked(played, call(9, "t", q=live))["result"]
 
 
 def said(text: str) -> Any:

@@ -15,6 +15,7 @@ import pytest
 
 from mcpmock.cassette.parser import read
 from mcpmock.redaction.cassettes import redact_cassette, scan_cassette
+from mcpmock.redaction.json_spelling import StringSpelling
 from mcpmock.redaction.redaction_rules import NO_OWN_RULES, RedactionRules
 from tests.support import INITIALIZE, WELCOME, c, call, cassette_bytes, replay, request, response, s
 
@@ -193,6 +194,92 @@ def test_numbers_under_names_in_texts(text: str, rule: str, number: float) -> No
 
     assert [] == scan_cassette(data, rules)
     assert [{"text": told}] == [one["result"] for one in heard(data, said, rules)]
+
+
+WRITERS = {
+    "Python": StringSpelling("x"),
+    "PHP": StringSpelling("x", slashes=True),
+    "Swift": StringSpelling(slashes=True),
+    "Go": StringSpelling(html=True),
+    ".NET": StringSpelling("X", html=True),
+    "JavaScript": StringSpelling(),
+}
+ESCAPABLE = [
+    "Zo\u00eb Sch\u00f6n\u00f6dinger \u2603",
+    "Zo\u00eb \U0001f600, emoji \U0001f468\u200d\U0001f469",
+    "https://h\u00fc.example/a?b=<c>&d",
+    "plain <b> & 'x' + `y` \"q\"",
+    "C:\\Users\\\u00fc/\n\tend\x7f",
+    "\u2028 is a line, \u00fc",
+]
+
+
+def written_by(writer: str, value: Any) -> str:
+    """JSON with the escapes of a writer."""
+    if isinstance(value, dict):
+        inside = (f"{written_by(writer, k)}: {written_by(writer, v)}" for k, v in value.items())
+        return f"{{{', '.join(inside)}}}"
+    return f'"{WRITERS[writer].spell(value)}"'
+
+
+@pytest.mark.parametrize("rule", ["key", "hashed", "value", "built in"])
+@pytest.mark.parametrize("value", ESCAPABLE)
+@pytest.mark.parametrize("writer", WRITERS)
+def test_escapes_that_nobody_needs(writer: str, value: str, rule: str) -> None:
+    """JSON inside of a text has the escapes that the server wrote, whatever the client escapes, in
+    all that may hold it; the rest of the text stays as it was.
+    """
+    own = RedactionRules.parse(value=[re.escape(value)])
+    rules = {**RULES, "value": own, "built in": NO_OWN_RULES}[rule]
+    name = "password" if rule == "built in" else "owner"
+    one, aside = {name: value, "said": "\u00e9</"}, {"aside": "\u00fc/<>"}
+    texts = [
+        written_by(writer, one),
+        written_by(writer, {"a": written_by(writer, one)}),
+        to_json({"a": written_by(writer, one), **aside}),
+        written_by(writer, {"a": to_json(one), **aside}),
+        f"got {written_by(writer, one)}, {to_json(one)}",
+        base64.b64encode(written_by(writer, one).encode()).decode(),
+    ]
+    told = response(1, {"content": [{"type": "text", "text": text} for text in texts]})
+    said = [call(1, "t", **{name: value}), told, *conversation(value, lambda v: to_json([v]))]
+    escaped = [json.dumps(json.loads(raw)).encode() for raw in said[::2]]
+    data = recorded(said, rules)
+
+    assert [] == scan_cassette(data, rules)
+    assert data == redact_cassette(data, rules).data
+    assert texts == texts_of(heard(data, said, rules)[0])
+    asking = [raw for pair in zip(escaped, said[1::2], strict=True) for raw in pair]
+    assert texts == texts_of(heard(data, asking, rules)[0])
+
+
+def texts_of(answer: Any) -> list[str]:
+    return [one["text"] for one in answer["result"]["content"]]
+
+
+@pytest.mark.parametrize(
+    "spelled",
+    ["Zo\\u00eb Sch\u00f6nberg", "\u00eb\\u00Eb\\u00eB", "a\\/b/\u00fc", "\\u0041da \u00eb"],
+)
+def test_a_value_that_is_escaped_in_part(spelled: str) -> None:
+    """It comes back as the same value to a reader of JSON."""
+    text = f'{{"note": "{spelled}: it"}}'
+    said = [call(1, "t", ownerName=json.loads(text)["note"]), response(1, {"text": text})]
+    [told] = heard(recorded(said, RULES["key"]), said)
+    assert json.loads(text) == json.loads(told["result"]["text"])
+
+
+@pytest.mark.parametrize("rule", ["key", "hashed"])
+@pytest.mark.parametrize(
+    "number", ["1.5e300", "1.0", "-0.0", "1e16", "1E+20", "1.50", "2", "1" * 30]
+)
+def test_spellings_of_numbers(number: str, rule: str) -> None:
+    """A number comes back as the client wrote it, in texts too."""
+    rules = RULES[rule]
+    text = f'{{"ownerName": {number}, "a": "{{\\"ownerName\\": {number}}}"}}'
+    asked = call(1, "t", ownerName=0).replace(b'"ownerName":0', b'"ownerName":' + number.encode())
+    data = recorded([asked, response(1, {"text": text})], rules)
+    assert text == heard(data, [asked], rules)[0]["result"]["text"]
 
 
 def test_a_number_that_nobody_said() -> None:
