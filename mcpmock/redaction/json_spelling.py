@@ -11,7 +11,7 @@ import re
 from itertools import product
 from typing import Literal
 
-import attrs
+import msgspec
 
 from mcpmock.protocol.messages import decode, encode
 
@@ -26,8 +26,7 @@ _ESCAPED = {
 }
 
 
-@attrs.frozen
-class StringSpelling:
+class StringSpelling(msgspec.Struct, frozen=True):
     """What is escaped besides what JSON demands."""
 
     digits: Literal["", "x", "X"] = ""

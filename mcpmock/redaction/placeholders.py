@@ -239,7 +239,7 @@ def _spellings(placeholder: bytes) -> dict[int, StringSpelling]:
             change = {"digits": "X" if escape[2].endswith(b"A") else "x"}
         elif sign < ord(":"):
             change = {"html": True}
-        spellings[level] = attrs.evolve(spellings.get(level, PLAIN), **change)
+        spellings[level] = msgspec.structs.replace(spellings.get(level, PLAIN), **change)
     return spellings
 
 
