@@ -20,7 +20,7 @@ import os
 import re
 import stat
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO, Protocol, TypeGuard
@@ -436,11 +436,11 @@ class TakeFile:
         """How many events this take has so far."""
         return self._events
 
-    def seal(self, *, redacted: int = 0, gaps: int = 0) -> None:
-        """Write the footer for now: the next write cuts it off."""
+    def seal(self, **counts: int) -> None:
+        """Write the footer for now, with these of its fields: the next write cuts it off."""
         if self._sealed_at is None:
             size = self._size
-            self._write_footer(redacted, gaps)
+            self._write_footer(counts)
             self._sealed_at = size
 
     def sync(self) -> None:
@@ -483,21 +483,15 @@ class TakeFile:
         self._fd, self._digest, self._size = fd, digest, os.fstat(fd).st_size
         self._unhashed.clear()
 
-    def close(
-        self,
-        *,
-        redacted: int = 0,
-        gaps: int = 0,
-        packed: Path | None = None,
-        overwrite: bool = False,
-    ) -> None:
-        """Write the footer, sync, and only now let go of a file that was to be overwritten.
+    def close(self, *, packed: Path | None = None, overwrite: bool = False, **counts: int) -> None:
+        """Write the footer, with these of its fields, sync, and only now let go of a file that was
+        to be overwritten.
 
         With `packed`, moves the whole file into that `.gz` (or, to `overwrite`, in its place),
         still under the lock: another recorder that waits for it starts on a fresh file.
         """
         try:
-            self._write_footer(redacted, gaps)
+            self._write_footer(counts)
             self.sync()
             if packed is not None:
                 pack(self.path, packed, overwrite=overwrite)
@@ -506,12 +500,10 @@ class TakeFile:
         finally:
             os.close(self._fd)
 
-    def _write_footer(self, redacted: int, gaps: int) -> None:
+    def _write_footer(self, counts: Mapping[str, int]) -> None:
         digest = self._digest.copy()
         digest.update(self._unhashed)
-        footer = Footer(
-            events=self._events, sha256=digest.hexdigest(), redacted=redacted, gaps=gaps
-        )
+        footer = Footer(events=self._events, sha256=digest.hexdigest(), **counts)
         self._write(msgspec.json.encode({"footer": footer}) + b"\n")
 
     def discard(self) -> None:

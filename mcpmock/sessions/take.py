@@ -206,7 +206,7 @@ class TakeRecording:
             if ledger.ending and ledger.events == events and not ledger.reassembly:
                 try:
                     self._revise()
-                    self.file.seal(redacted=self._redacted, gaps=ledger.lost)
+                    self.file.seal(**self._counts)
                 except OSError as error:
                     self.on_gap(os.strerror(error.errno or 0))
                     return
@@ -223,20 +223,18 @@ class TakeRecording:
         return f"{lost} of {many(there + lost, 'event')} {were} not recorded: {self.incomplete}"
 
     @property
-    def _redacted(self) -> int:
-        return self.ledger.redactor.table.count if self.ledger.redactor else 0
+    def _counts(self) -> dict[str, int]:
+        """The fields of the footer that the file does not know itself."""
+        redactor = self.ledger.redactor
+        redacted = redactor.table.count if redactor else 0
+        return {"redacted": redacted, "gaps": self.ledger.lost}
 
     def _close(self) -> None:
         try:
             self.ledger.finish(trio.current_time())
             self._revise()
             self._say_skill_files()
-            self.file.close(
-                redacted=self._redacted,
-                gaps=self.ledger.lost,
-                packed=self.packed,
-                overwrite=self.recording.overwrite,
-            )
+            self.file.close(packed=self.packed, overwrite=self.recording.overwrite, **self._counts)
         except OSError as error:
             self.on_gap(os.strerror(error.errno or 0))
             return
@@ -247,7 +245,7 @@ class TakeRecording:
 
     def _say_skill_files(self) -> None:
         """Say which files of skills were redacted: their digests no longer fit."""
-        if not self._redacted:
+        if not self._counts["redacted"]:
             return
         from mcpmock.redaction.skill_files import describe_redacted, redacted_files_in
 
