@@ -48,36 +48,33 @@ def listening_of(
     """Return the `HttpFront` that the options describe; None without an address. Raises UsageError
     for a contradiction.
     """
-    address = default if options.listen is None else options.listen
-    if address is None:
+    text = default if options.listen is None else options.listen
+    if text is None:
         if options.given:
             raise click.UsageError(
                 f"{options.given} needs --listen (without it, the client is on stdio)"
             )
         return None
 
-    from mcpmock.channels.http.addresses import (  # over stdio we do without
-        is_loopback,
-        parse_listen,
-    )
+    from mcpmock.channels.http.addresses import ListenAddress  # over stdio we do without
     from mcpmock.channels.http.server import SESSION_TIMEOUT_S
     from mcpmock.errors import McpMockError
     from mcpmock.sessions.http_front import HttpFront
 
     timeout = options.session_timeout
     try:
-        host, port = parse_listen(address)
+        address = ListenAddress.parse(text)
     except McpMockError as error:
         raise click.BadParameter(str(error), param_hint="--listen") from error
     _check_allowed(options)
-    if not is_loopback(host) and not options.dangerously_bind:
+    if not address.is_local and not options.dangerously_bind:
         raise click.BadParameter(
-            f"{host} is reachable from other machines; add --dangerously-bind to allow that",
+            f"{address.host} is reachable from other machines; "
+            "add --dangerously-bind to allow that",
             param_hint="--listen",
         )
     return HttpFront(
-        host=host,
-        port=port,
+        address=address,
         kind=kind_of(options.transport),
         hosts=frozenset(options.allow_host),
         origins=frozenset(options.allow_origin),

@@ -30,11 +30,11 @@ def watch(file: Path, beside: bool, watching: WatchOptions, console: ConsoleOpti
     """
     from mcpmock.cassette.file import SUFFIXES
     from mcpmock.channels.browser import open_page
-    from mcpmock.channels.http.addresses import parse_listen
+    from mcpmock.channels.http.addresses import ListenAddress
     from mcpmock.sessions.watch import Watch
 
     try:
-        host, port = parse_listen(watching.listen)
+        address = ListenAddress.parse(watching.listen)
     except McpMockError as error:
         raise click.BadParameter(str(error), param_hint="--listen") from error
     files = [file]
@@ -58,5 +58,5 @@ def watch(file: Path, beside: bool, watching: WatchOptions, console: ConsoleOpti
         if beside:  # who reads the recorder's stderr waits for its end, not for ours
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
-    page = Watch(files, host, port, announce)
+    page = Watch(files, address, announce)
     return run_trio(page.run_beside if beside else page.run)

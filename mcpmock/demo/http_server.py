@@ -16,7 +16,7 @@ import attrs
 import trio
 
 from mcpmock.channels.channel import ConversationEnd, MemoryChannel, memory_pair
-from mcpmock.channels.http.addresses import parse_listen
+from mcpmock.channels.http.addresses import ListenAddress
 from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Stage
@@ -83,9 +83,9 @@ def front_at(address: str) -> HttpFront:
     """Return a listener at this address, which prints its URL. Raises McpMockError for what is
     none.
     """
-    host, port = parse_listen(address)
+    place = ListenAddress.parse(address)
 
     def announce(url: str, _token: str | None) -> None:
         write_log_line(f"mcpmock demo server ready, listening on {url}")
 
-    return HttpFront(host=host, port=port, announce=announce)
+    return HttpFront(address=place, announce=announce)

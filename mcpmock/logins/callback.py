@@ -16,7 +16,7 @@ import attrs
 import h11
 import trio
 
-from mcpmock.channels.http.addresses import listen
+from mcpmock.channels.http.addresses import ListenAddress
 from mcpmock.channels.http.pages import read_request, send_page
 from mcpmock.errors import CannotListen, McpMockError
 from mcpmock.protocol.messages import HttpRequest
@@ -107,7 +107,7 @@ class Callback:
 async def waiting_for_browser(port: int) -> AsyncIterator[Callback]:
     """Listen for the time of the block. Raises McpMockError if the port is taken."""
     try:
-        listeners = await listen("127.0.0.1", port)
+        listeners = await ListenAddress(port=port).listen()
     except CannotListen as error:
         raise McpMockError(
             f"port {port} is in use, perhaps by another login to this server; finish that one"

@@ -22,7 +22,7 @@ from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.fd import borrow, log_queue
-from mcpmock.channels.http.addresses import is_loopback, listen
+from mcpmock.channels.http.addresses import ListenAddress, bound_port
 from mcpmock.channels.http.server import SESSION_TIMEOUT_S, HttpListener, HttpServerChannel
 from mcpmock.errors import McpMockError
 from mcpmock.pipeline.stage import Stage
@@ -84,8 +84,7 @@ class OpenedPort:
 class HttpFront(Front):
     """Where to listen for clients over HTTP, and whom to let in: the options of `--listen`."""
 
-    host: str = "127.0.0.1"
-    port: int = 0
+    address: ListenAddress = attrs.field(factory=ListenAddress)
     kind: TransportKind | None = None
     """The transport to speak; None for that of the other side."""
     hosts: frozenset[str] = frozenset()
@@ -106,12 +105,8 @@ class HttpFront(Front):
         connect.
         """
         token = self.token()
-        sockets = await listen(self.host, self.port)
-        return OpenedPort(sockets, sockets[0].socket.getsockname()[1], token)
-
-    def url(self, port: int, target: str) -> str:
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        return f"http://{host}:{port}{target}"
+        sockets = await self.address.listen()
+        return OpenedPort(sockets, bound_port(sockets[0].socket), token)
 
     async def serve(
         self,
@@ -154,7 +149,7 @@ class HttpFront(Front):
             )
             if beside is not None:
                 nursery.start_soon(beside)
-            self.announce(self.url(opened.port, serving.target), opened.token)
+            self.announce(self.address.url(opened.port, serving.target), opened.token)
             async for signum in stops:
                 stopped_by = signum
                 break
@@ -163,11 +158,11 @@ class HttpFront(Front):
 
     def token(self) -> str | None:
         """Return the bearer token that clients need; None on loopback."""
-        if is_loopback(self.host):
+        if self.address.is_local:
             return None
         if not self.dangerously:
             raise McpMockError(
-                f"{self.host} is reachable from other machines; "
+                f"{self.address.host} is reachable from other machines; "
                 "add --dangerously-bind to allow that"
             )
         return secrets.token_urlsafe(24)

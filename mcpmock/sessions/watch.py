@@ -19,7 +19,7 @@ import h11
 import trio
 
 from mcpmock.cassette.file import read_bytes
-from mcpmock.channels.http.addresses import is_loopback, listen
+from mcpmock.channels.http.addresses import ListenAddress, bound_port
 from mcpmock.channels.http.pages import page_headers, read_request, send_page
 from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.errors import CassetteError, McpMockError
@@ -90,24 +90,22 @@ class Watch:
     """What to serve, and where."""
 
     files: Sequence[Path]
-    host: str = "127.0.0.1"
-    port: int = 0
+    address: ListenAddress = attrs.field(factory=ListenAddress)
     announce: Callable[[str], None] = lambda _url: None
     """Called with the URL, the token in its fragment."""
 
     async def run(self, stop: trio.Event | None = None) -> int:
         """Serve until a stop signal; return the exit status. Raises McpMockError."""
-        if not is_loopback(self.host):
-            raise McpMockError(f"{self.host}: watch serves on loopback only")
-        listeners = await listen(self.host, self.port)
-        port = listeners[0].socket.getsockname()[1]
+        if not self.address.is_local:
+            raise McpMockError(f"{self.address.host}: watch serves on loopback only")
+        listeners = await self.address.listen()
+        port = bound_port(listeners[0].socket)
         token = secrets.token_urlsafe(32)
         served = _Served(self.files, AccessPolicy(port), AccessPolicy(port, token=token))
         async with trio.open_nursery() as nursery:
             nursery.start_soon(trio.serve_listeners, served.serve, listeners)
             with stop_requests(stop) as signals:
-                shown = f"[{self.host}]" if ":" in self.host else self.host
-                self.announce(f"http://{shown}:{port}/#token={token}")
+                self.announce(self.address.url(port, f"/#token={token}"))
                 signum = await anext(signals)
             nursery.cancel_scope.cancel()
         return listener_status_of(signum)

@@ -22,7 +22,7 @@ from socket import socket
 import attrs
 import trio
 
-from mcpmock.channels.http.addresses import listen_shared
+from mcpmock.channels.http.addresses import bound_port
 from mcpmock.errors import McpMockError
 from mcpmock.playback.session_selection import SessionSelection
 from mcpmock.protocol.revisions import is_modern
@@ -51,9 +51,9 @@ def run_workers(setup: Setup, count: int) -> int:
     kind, target = replay_target(replay.cassette, front.kind)
     check_stateless(replay, kind)
     token = front.token()
-    shares = listen_shared(front.host, front.port, count)
-    port = shares[0][0].getsockname()[1]
-    front.announce(front.url(port, target), token)
+    shares = front.address.listen_shared(count)
+    port = bound_port(shares[0][0])
+    front.announce(front.address.url(port, target), token)
     # Else the first collection in each worker would write to, and so copy, the whole cassette.
     gc.freeze()
     workers = _Workers(setup.say)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mcpmock.channels.http.addresses import ListenAddress
 from mcpmock.sessions import run as run_module
 from mcpmock.sessions.http_front import HttpFront
 from mcpmock.sessions.run import Setup
@@ -49,7 +50,7 @@ def test_options(run: Run, taken: list[HttpFront], command: tuple[str, ...]) -> 
     assert (0, "", "") == run(command[0], *options, *more, *command[1:])
 
     [listening] = taken
-    assert ("::1", 80, TransportKind.SSE) == (listening.host, listening.port, listening.kind)
+    assert (ListenAddress("::1", 80), TransportKind.SSE) == (listening.address, listening.kind)
     assert {"a", "b:1"} == listening.hosts
     assert {"http://c"} == listening.origins
     assert (False, 90.0) == (listening.dangerously, listening.session_timeout)
@@ -72,14 +73,14 @@ def test_addresses(
     """A port alone is one of 127.0.0.1."""
     assert (0, "", "") == run(command[0], "--listen", text, *command[1:])
 
-    assert (host, port) == (taken[0].host, taken[0].port)
+    assert ListenAddress(host, port) == taken[0].address
 
 
 def test_where_a_recorder_listens_by_default(run: Run, taken: list[HttpFront]) -> None:
     """On a free port of this machine."""
     run(*COMMANDS[0])
 
-    assert [("127.0.0.1", 0)] == [(listening.host, listening.port) for listening in taken]
+    assert [ListenAddress("127.0.0.1", 0)] == [listening.address for listening in taken]
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "[::]", "192.0.2.1", "example.com", "localhost.a"])

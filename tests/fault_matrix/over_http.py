@@ -16,7 +16,7 @@ from trio.testing import MockClock, memory_stream_pair
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.http import server
-from mcpmock.channels.http.addresses import Connect
+from mcpmock.channels.http.addresses import Connect, ListenAddress
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.playback.player import PlayerOptions
 from mcpmock.sessions import http_front, url_server
@@ -89,7 +89,7 @@ class _Net:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(http_front, "mint", lambda: f"minted-{next(minted)}")
             patch.setattr(server, "_HANDLING_S", 0.0)  # what a client needs real time for
-            patch.setattr(http_front, "listen", self._listen)
+            patch.setattr(ListenAddress, "listen", lambda _address: self._listen())
             patch.setattr(url_server, "connector", self._connector)
             trio.run(main, clock=MockClock(autojump_threshold=0))
         for way in [*self.heard.arrived, *(w for ways in self.heard.client for w in ways.values())]:
@@ -103,7 +103,7 @@ class _Net:
         await trio.sleep_until(STOPPED)
         signal.raise_signal(signal.SIGTERM)
 
-    async def _listen(self, _host: str, _port: int) -> list[Door]:
+    async def _listen(self) -> list[Door]:
         await trio.lowlevel.checkpoint()
         return [self.door]
 

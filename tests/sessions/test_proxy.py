@@ -9,6 +9,7 @@ import pytest
 import trio
 
 from mcpmock.channels.channel import MemoryChannel, memory_pair
+from mcpmock.channels.http.addresses import ListenAddress
 from mcpmock.errors import CannotStart, McpMockError
 from mcpmock.protocol.messages import C2S, S2C
 from mcpmock.sessions import servers as servers_module
@@ -299,6 +300,6 @@ async def test_a_command_that_cannot_be_started(
 async def test_an_address_that_others_reach(web: Web) -> None:
     """Nothing is started, and nobody listens."""
     with pytest.raises(McpMockError, match="--dangerously-bind"):
-        await proxy(Command(["sh"]), HttpFront(host="0.0.0.0"), web.said.append)
+        await proxy(Command(["sh"]), HttpFront(address=ListenAddress("0.0.0.0")), web.said.append)
 
     assert [] == web.announced

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 import trio
 
+from mcpmock.channels.http.addresses import ListenAddress
 from mcpmock.errors import McpMockError
 from mcpmock.sessions.watch import FollowedFile, Watch
 from tests.support import HEADER, call, cassette_bytes
@@ -149,4 +150,4 @@ def test_a_file_that_is_another_one(tmp_path: Path) -> None:
 async def test_loopback_only(tmp_path: Path) -> None:
     """Another address is refused."""
     with pytest.raises(McpMockError, match="loopback only"):
-        await Watch([tmp_path / "a"], host="0.0.0.0").run(trio.Event())
+        await Watch([tmp_path / "a"], address=ListenAddress("0.0.0.0")).run(trio.Event())

@@ -12,8 +12,8 @@ import pytest
 import trio
 from trio.testing import MockClock, memory_stream_pair
 
-from mcpmock.channels.http.addresses import Connect
-from mcpmock.sessions import http_front, url_server
+from mcpmock.channels.http.addresses import Connect, ListenAddress
+from mcpmock.sessions import url_server
 from mcpmock.sessions.http_front import HttpFront
 from mcpmock.transports.headers import Upstream
 from tests.support.http_caller import Answer
@@ -55,7 +55,7 @@ def web(monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery, autojump_clock: 
     """Memory streams replace sockets."""
     made = Web()
 
-    async def listen(_host: str, _port: int) -> list[Door]:
+    async def listen(_address: ListenAddress) -> list[Door]:
         await trio.lowlevel.checkpoint()
         return [made.door]
 
@@ -73,7 +73,7 @@ def web(monkeypatch: pytest.MonkeyPatch, nursery: trio.Nursery, autojump_clock: 
 
         return connect
 
-    monkeypatch.setattr(http_front, "listen", listen)
+    monkeypatch.setattr(ListenAddress, "listen", listen)
     monkeypatch.setattr(url_server, "connector", connector)
     return made
 

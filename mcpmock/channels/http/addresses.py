@@ -1,5 +1,5 @@
-"""From an address on the command line to connections: `listen` on a HOST:PORT, `connector` for a
-URL, and `ConnectionPool`, which uses connections again.
+"""From an address on the command line to connections: `ListenAddress`, `connector` for a URL, and
+`ConnectionPool`, which uses connections again.
 
 Errors say in one line what is wrong with an address. Nothing here speaks HTTP: `server` and
 `client` take what this gives, `sessions` puts them together.
@@ -14,6 +14,7 @@ import ssl
 from collections import deque
 from collections.abc import Awaitable, Callable
 
+import attrs
 import trio
 
 from mcpmock.errors import CannotListen, McpMockError
@@ -33,63 +34,82 @@ Connect = Callable[[], Awaitable[trio.abc.Stream]]
 _LISTEN = re.compile(r"(?:(\[[0-9A-Fa-f:.%a-z]+\]|[\w.-]*):)?([0-9]{1,5})")
 
 
-def parse_listen(text: str) -> tuple[str, int]:
-    """Return the host and port of `127.0.0.1:8080`, `[::1]:8080`, `:8080` or `8080`; port 0 is any
-    that is free. Raises McpMockError.
-    """
-    found = _LISTEN.fullmatch(text.strip())
-    if found is None or int(found[2]) > 65535:
-        raise McpMockError(f"{text}: not an address to listen on; write it like 127.0.0.1:8080")
-    return (found[1] or "127.0.0.1").strip("[]"), int(found[2])
-
-
 def is_loopback(host: str) -> bool:
     """Return whether only this machine reaches what listens on `host`."""
     return headers.is_loopback(f"[{host}]" if ":" in host else host.lower())
 
 
-async def listen(host: str, port: int) -> list[trio.SocketListener]:
-    """Return sockets that listen there, all on one port. Raises CannotListen."""
-    try:
-        return await trio.open_tcp_listeners(port, host=_one_port(host, port))
-    except OSError as error:
-        raise _cannot_listen(host, port, error) from error
+@attrs.frozen
+class ListenAddress:
+    """Where to listen; port 0 is any that is free."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+
+    @classmethod
+    def parse(cls, text: str) -> ListenAddress:
+        """Read `127.0.0.1:8080`, `[::1]:8080`, `:8080` or `8080`. Raises McpMockError."""
+        found = _LISTEN.fullmatch(text.strip())
+        if found is None or int(found[2]) > 65535:
+            raise McpMockError(f"{text}: not an address to listen on; write it like 127.0.0.1:8080")
+        return cls((found[1] or "127.0.0.1").strip("[]"), int(found[2]))
+
+    @property
+    def is_local(self) -> bool:
+        """Whether only this machine reaches it."""
+        return is_loopback(self.host)
+
+    def url(self, port: int, target: str) -> str:
+        """Return the URL of what listens here, on this port."""
+        return f"http://{self._shown_host}:{port}{target}"
+
+    async def listen(self) -> list[trio.SocketListener]:
+        """Return sockets that listen here, all on one port. Raises CannotListen."""
+        try:
+            return await trio.open_tcp_listeners(self.port, host=self._one_port)
+        except OSError as error:
+            raise self._cannot_listen(error) from error
+
+    def listen_shared(self, count: int) -> list[list[socket.socket]]:
+        """Return sockets for so many processes that listen here on one port: the kernel gives each
+        connection to one of them. Raises CannotListen.
+        """
+        made = []
+        try:
+            found = socket.getaddrinfo(self._one_port, self.port, type=socket.SOCK_STREAM)
+            for family, *_, place in found:
+                # Bound without the option: a port that others share counts as in use.
+                first = socket.create_server(place[:2], family=family, backlog=socket.SOMAXCONN)
+                first.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+                more = [_listen_beside(first) for _ in range(count - 1)]
+                made.append([first, *more])
+        except OSError as error:
+            raise self._cannot_listen(error) from error
+        return [list(sockets) for sockets in zip(*made, strict=True)]
+
+    @property
+    def _one_port(self) -> str:
+        """The host, or the first of its addresses where each would get a free port of its own."""
+        return "127.0.0.1" if self.host == "localhost" and self.port == 0 else self.host
+
+    @property
+    def _shown_host(self) -> str:
+        return f"[{self.host}]" if ":" in self.host else self.host
+
+    def _cannot_listen(self, error: OSError) -> CannotListen:
+        return CannotListen(f"{self._shown_host}:{self.port}", reason_of(error))
 
 
-def listen_shared(host: str, port: int, count: int) -> list[list[socket.socket]]:
-    """Return sockets for so many processes that listen there on one port: the kernel gives each
-    connection to one of them. Raises CannotListen.
-    """
-    made = []
-    try:
-        host = _one_port(host, port)
-        for family, *_, place in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM):
-            # Bound without the option: a port that others share counts as in use.
-            first = socket.create_server(place[:2], family=family, backlog=socket.SOMAXCONN)
-            first.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
-            more = [_listen_beside(first) for _ in range(count - 1)]
-            made.append([first, *more])
-    except OSError as error:
-        raise _cannot_listen(host, port, error) from error
-    return [list(sockets) for sockets in zip(*made, strict=True)]
+def bound_port(bound: trio.socket.SocketType | socket.socket) -> int:
+    """Return the port of a socket that listens."""
+    port: int = bound.getsockname()[1]
+    return port
 
 
 def _listen_beside(first: socket.socket) -> socket.socket:
     place = first.getsockname()[:2]
     backlog = socket.SOMAXCONN
     return socket.create_server(place, family=first.family, backlog=backlog, reuse_port=True)
-
-
-def _one_port(host: str, port: int) -> str:
-    """Return the host, or the first of its addresses where each would get a free port of its
-    own.
-    """
-    return "127.0.0.1" if host == "localhost" and port == 0 else host
-
-
-def _cannot_listen(host: str, port: int, error: OSError) -> CannotListen:
-    shown = f"[{host}]" if ":" in host else host
-    return CannotListen(f"{shown}:{port}", reason_of(error))
 
 
 def connector(upstream: Upstream, ssl_context: ssl.SSLContext | None = None) -> Connect:

@@ -13,10 +13,9 @@ from trio.testing import MockClock
 from mcpmock.channels.http import addresses
 from mcpmock.channels.http.addresses import (
     CONNECT_TIMEOUT_S,
+    ListenAddress,
     connector,
     is_loopback,
-    listen,
-    parse_listen,
 )
 from mcpmock.errors import CannotListen, McpMockError
 from mcpmock.transports.headers import Upstream
@@ -37,7 +36,7 @@ LIMIT = 20.0
 )
 def test_addresses_to_listen_on(text: str, expected: tuple[str, int]) -> None:
     """Host and port; without a host the loopback one."""
-    assert expected == parse_listen(text)
+    assert ListenAddress(*expected) == ListenAddress.parse(text)
 
 
 @pytest.mark.parametrize(
@@ -46,7 +45,7 @@ def test_addresses_to_listen_on(text: str, expected: tuple[str, int]) -> None:
 def test_no_addresses(text: str) -> None:
     """Anything else is refused in one line that shows how it is written."""
     with pytest.raises(McpMockError) as caught:
-        parse_listen(text)
+        ListenAddress.parse(text)
 
     assert "127.0.0.1:8080" in str(caught.value)
     assert "\n" not in str(caught.value)
@@ -66,10 +65,10 @@ def test_loopback(host: str, expected: bool) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
 async def test_listening(host: str) -> None:
     """Port 0 is one free port, and a taken one is refused in one line."""
-    sockets = await listen(host, 0)
+    sockets = await ListenAddress(host).listen()
     port = sockets[0].socket.getsockname()[1]
     with pytest.raises(CannotListen) as caught:
-        await listen("127.0.0.1", port)
+        await ListenAddress(port=port).listen()
 
     assert str(caught.value).startswith(
         f"cannot listen on 127.0.0.1:{port}: Address already in use; "
@@ -82,7 +81,7 @@ async def test_listening(host: str) -> None:
 @pytest.mark.e2e
 async def test_connecting() -> None:
     """A connection without delay (TCP_NODELAY), or an error that says why there is none."""
-    sockets = await listen("127.0.0.1", 0)
+    sockets = await ListenAddress().listen()
     port = sockets[0].socket.getsockname()[1]
     connect = connector(Upstream("http", "127.0.0.1", port))
     with trio.fail_after(LIMIT):
@@ -127,7 +126,7 @@ async def test_tls() -> None:
     authority.issue_cert("localhost").configure_cert(server_context)
     client_context = ssl.create_default_context()
     authority.configure_trust(client_context)
-    sockets = await listen("127.0.0.1", 0)
+    sockets = await ListenAddress().listen()
     port = sockets[0].socket.getsockname()[1]
 
     async def serve(stream: trio.SocketStream) -> None:
@@ -153,7 +152,7 @@ async def test_tls() -> None:
 
             with pytest.raises(OSError, match=r"^certificate not trusted: "):
                 await connector(upstream)()
-            plain = await listen("127.0.0.1", 0)
+            plain = await ListenAddress().listen()
             nursery.start_soon(trio.serve_listeners, deaf, plain)
             port = plain[0].socket.getsockname()[1]
             with pytest.raises(OSError, match=r"^no TLS connection: \w+$"):

@@ -14,7 +14,7 @@ from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
 from mcpmock.channels.channel import DRAIN_TIMEOUT_S, MAX_HELD_BYTES
 from mcpmock.channels.fd import borrow, log_queue
-from mcpmock.channels.http.addresses import listen
+from mcpmock.channels.http.addresses import ListenAddress
 from mcpmock.channels.http.server import HttpListener, HttpServerChannel
 from mcpmock.channels.queues import FrameQueue
 from mcpmock.pipeline.pipeline import Pipeline
@@ -432,7 +432,7 @@ async def test_over_sockets(how: str) -> None:
     """A reset upstream is a reset for the client, an end an end; and a client that is gone is
     noticed at once.
     """
-    sockets = await listen("127.0.0.1", 0)
+    sockets = await ListenAddress().listen()
     port = sockets[0].socket.getsockname()[1]
     listener = HttpListener(
         SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp"), AccessPolicy(port), sockets
