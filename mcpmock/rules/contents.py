@@ -31,7 +31,7 @@ from .context import CheckedMessage, Object, Phase, State, as_object, place, sho
 from .exchange import MAX_REMEMBERED
 from .listings import LISTED, MAX_DEFINITION_BYTES, PROMPTS, RESOURCES, TEMPLATES, TOOLS, Listings
 from .memory import drop_oldest
-from .modern import INPUT_REQUIRED
+from .modern import COMPLETE, INPUT_REQUIRED
 from .parameter_headers import check_annotations, check_headers
 from .specification import Breach, Unjudged
 
@@ -137,8 +137,9 @@ class ContentChecker:
     def _check_call(self, checked: CheckedMessage, state: State, listings: Listings) -> FoundFirst:
         name = checked.params.get("name")
         tool = _declared_tool(listings.json_of(TOOLS, name), str(name))
-        if tool is None:
+        if tool is None and isinstance(name, str):
             yield from _unjudged(state, f"calls of {short(name)}", "no list names it", quiet=True)
+        if tool is None:
             return None
         arguments = checked.params.get("arguments")
         given = {} if arguments is None else arguments
@@ -187,8 +188,9 @@ class ContentChecker:
             if expected.schema is not None:
                 start = ("result", "content")
                 yield from _check_elicited(result, expected.schema, start, checked, state)
-        elif result.get("resultType") == INPUT_REQUIRED and checked.modern:
-            self._remember_round(method, expected, result)
+        elif checked.modern and (kind := result.get("resultType")) not in (None, COMPLETE):
+            if kind == INPUT_REQUIRED:
+                self._remember_round(method, expected, result)
         elif method in (_CALL, _TASK):
             yield from self._check_call_result(checked, state, expected, result)
         elif expected.refusable and _gives_something(method, result):
