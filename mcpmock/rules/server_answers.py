@@ -4,13 +4,19 @@ errors with another code than the specification's. Also what log messages hold.
 
 from __future__ import annotations
 
+import re
 from collections import OrderedDict
 from collections.abc import Iterator
 
 import attrs
 
 from mcpmock.protocol.correlation import PendingCall
-from mcpmock.protocol.error_codes import INVALID_PARAMS, METHOD_NOT_FOUND, RESOURCE_NOT_FOUND
+from mcpmock.protocol.error_codes import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    RESOURCE_NOT_FOUND,
+    SERVER_ERROR,
+)
 from mcpmock.protocol.messages import S2C, Frame, Request, Response
 from mcpmock.protocol.methods import FIRST
 from mcpmock.redaction.placeholders import PLACEHOLDER, placeholders_in
@@ -42,6 +48,7 @@ _LOG_LEVEL = f"{PREFIX}logLevel"
 _MARK = PLACEHOLDER.decode()
 _COMMON = "Servers SHOULD return standard JSON-RPC errors for common failure cases: "
 _REFUSED_BY_HTTP = (401, 403)
+_HTTP_STATUS = re.compile(r"HTTP [45]\d\d\b")
 
 
 @attrs.frozen
@@ -203,6 +210,10 @@ def _wrong_completion(
 
 def is_refused_by_http(checked: CheckedMessage) -> bool:
     """Return whether the error refuses the HTTP request, not the message in it."""
+    # Between transports mcpmock makes an error of a status.
+    said = as_object(checked.error).get("message")
+    if checked.code == SERVER_ERROR and isinstance(said, str) and _HTTP_STATUS.match(said):
+        return True
     status = 0 if checked.exchange is None else checked.exchange.status
     return (status >= 400 and not checked.modern) or status in _REFUSED_BY_HTTP
 

@@ -243,6 +243,7 @@ FINE = {
         posted(3, request(1, "ping")),
         answers(3, error(1, -32001), 404),
     ],
+    "a ping that the bridge refuses": pinged(error(1, -32000, "HTTP 404")),
     "a ping that was cancelled": [
         *opening(),
         c2s(request(1, "ping")),
