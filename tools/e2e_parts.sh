@@ -44,8 +44,11 @@ NPM=(
     @modelcontextprotocol/server-filesystem@2026.8.31
     @modelcontextprotocol/server-memory@2026.8.31
 )
-# Runs the TypeScript tests of the manual.
-VITEST=(vitest@4.1.12 @modelcontextprotocol/sdk@1.32.2)
+# Runs the TypeScript tests of the manual and of tools/npm, and checks its types.
+VITEST=(
+    vitest@4.1.12 jest@30.5.2 typescript@7.0.2 @types/node@26.6.6
+    @modelcontextprotocol/sdk@1.32.2 @modelcontextprotocol/client@2.4.0
+)
 # Drives the Chromium of the machine, if there is one.
 BROWSER=(playwright==1.65.2 pytest==9.2.0)
 # Finds what a screen reader or a keyboard cannot use; on its own, for npm takes minutes to install.

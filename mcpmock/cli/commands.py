@@ -18,9 +18,9 @@ from .interrupts import STATUS
 from .output import TextFormatter, say
 
 COMMANDS = (
-    "check", "convert", "demo", "diff", "drive", "explore", "faults", "fmt", "help", "login",
-    "logout", "merge", "proxy", "record", "recover", "redact", "replay", "report", "review",
-    "rules", "run", "scan", "show", "stats", "unwrap", "verify", "watch", "wrap",
+    "check", "control", "convert", "demo", "diff", "drive", "explore", "faults", "fmt", "help",
+    "login", "logout", "merge", "proxy", "record", "recover", "redact", "replay", "report",
+    "review", "rules", "run", "scan", "show", "stats", "unwrap", "verify", "watch", "wrap",
 )  # fmt: skip
 
 

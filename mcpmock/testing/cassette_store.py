@@ -23,7 +23,7 @@ import msgspec
 from mcpmock.cassette.file import read_bytes, rewrite
 from mcpmock.cassette.merge import appended, retaken, split_test
 
-from .plugin_session import new_folder
+from .run_folder import new_folder
 from .settings import Settings
 
 

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
-import pytest
 
 from mcpmock.options.testing import MarkerOptions, keywords_of
+
+if TYPE_CHECKING:
+    import pytest
 
 NAME = "mcpmock"
 MATCH_RULES = ("ignore", "like", "echo")
@@ -62,12 +64,18 @@ _ADVICE = {
 
 def check_keywords(given: Mapping[str, Any], table: type, owner: str) -> None:
     """Raise TypeError for a keyword that the table does not have: with the nearest, and all."""
-    known = [one.name for one in keywords_of(table)]
+    check_known(given, [one.name for one in keywords_of(table)], owner, "keyword {}=")
+
+
+def check_known(given: Mapping[str, Any], known: list[str], owner: str, spelled: str) -> None:
+    """Raise TypeError for a name that is not known, `spelled` as the owner's users do."""
     for name in given:
         if name not in known:
             near = get_close_matches(name, known, n=1, cutoff=0.65)
-            question = f" Did you mean {near[0]}=?" if near else ""
-            raise TypeError(f"{owner} has no keyword {name}=.{question} It has {', '.join(known)}")
+            question = f" Did you mean {spelled.partition(' ')[2].format(near[0])}?" if near else ""
+            raise TypeError(
+                f"{owner} has no {spelled.format(name)}.{question} It has {', '.join(known)}"
+            )
 
 
 def _words_of(mark: pytest.Mark) -> dict[str, Any]:
@@ -88,6 +96,8 @@ def _places(item: pytest.Item) -> Iterator[tuple[str, list[pytest.Mark]]]:
     """Yield the places with markers, the nearest first, in words; with the markers of each, of
     which pytest has the one that is written last first.
     """
+    import pytest
+
     of_parameter = list(getattr(getattr(item, "callspec", None), "marks", ()))
     for node in reversed(item.listchain()):
         marks = [mark for mark in node.own_markers if mark.name == NAME]

@@ -7,7 +7,6 @@ Every test run has one, also one that does not use mcpmock, so this imports very
 from __future__ import annotations
 
 import shutil
-import tempfile
 import warnings
 from collections.abc import Generator, Iterator
 from contextlib import contextmanager
@@ -29,11 +28,6 @@ CASSETTE_USE = "mcpmock"
 """The attribute of a report with the `CassetteUse` of the test."""
 
 
-def new_folder() -> str:
-    """Return the path of a new folder for a run, readable by this user only."""
-    return tempfile.mkdtemp(prefix="mcpmock-run-")
-
-
 def covers(config: pytest.Config) -> bool:
     """Return whether coverage is wanted."""
     return bool(config.option.mcpmock_coverage or config.option.mcpmock_coverage_min)
@@ -51,9 +45,10 @@ def without_traceback() -> Iterator[None]:
 
         if not isinstance(error, pytest.UsageError | McpMockError):
             raise
-        message = printable(str(error).removeprefix("mcpmock: "))
+        lines = error.lines if isinstance(error, McpMockError) else [str(error)]
+        message = "\n".join(f"mcpmock: {printable(one.removeprefix('mcpmock: '))}" for one in lines)
     if message is not None:
-        raise pytest.fail.Exception(f"mcpmock: {message}", pytrace=False) from None
+        raise pytest.fail.Exception(message, pytrace=False) from None
 
 
 class PluginSession:
@@ -86,6 +81,8 @@ class PluginSession:
     @pytest.hookimpl(optionalhook=True)
     def pytest_configure_node(self, node: Any) -> None:
         if self._folder is None:
+            from .run_folder import new_folder
+
             self._folder = new_folder()
         node.workerinput[FOLDER] = self._folder
 

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
-import pytest
 
 from mcpmock.api.thread_server import ThreadServer
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette, Episode
+from mcpmock.errors import McpMockError
 from mcpmock.faults.match import Match, MatchPlace, Subject, Turn, fits
 from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.races.grid import Cell, Name, Reaction, cells
@@ -26,7 +26,10 @@ from mcpmock.protocol.correlation import PROGRESS, Correlation, PendingCall
 from mcpmock.protocol.messages import Frame, Notification, Request, Response, decode
 
 from .cross_loop_event import CrossLoopEvent
-from .settings import settings_of
+from .settings import Settings, settings_of
+
+if TYPE_CHECKING:
+    import pytest
 
 MOMENT_TIMEOUT_S = 30.0
 """How long a test waits for the moment to cancel."""
@@ -46,6 +49,11 @@ class Raced:
     def id(self) -> str:
         """The id in the name of a test."""
         return f"{self.cell.name}-i{self.cell.i}-j{self.cell.j}-{self.reaction}"
+
+    @property
+    def ends(self) -> bool:
+        """Whether the reaction ends the session."""
+        return self.reaction in _ENDINGS
 
 
 def list_races(k: int, reactions: tuple[Reaction, ...]) -> Iterator[Raced]:
@@ -190,7 +198,7 @@ class Race:
         >>> race.ends, race.reaction
         (False, 'silent')
         """
-        return self.reaction in _ENDINGS
+        return self._raced.ends
 
     @property
     def request_id(self) -> str | int | float | None:
@@ -282,6 +290,8 @@ def races_of(item: pytest.Item) -> list[Raced]:
     """Return the races that the marker of a test selects. Raises UsageError without `races=`, or if
     no recorded call matches. Without a cassette there is one race, so that the test fails.
     """
+    import pytest
+
     settings = settings_of(item)
     if settings.races is None:
         raise pytest.UsageError(
@@ -289,11 +299,18 @@ def races_of(item: pytest.Item) -> list[Raced]:
         )
     if not settings.path.exists():
         return [Raced(Cell(0, 0, 1), "silent")]
-    k = messages_of(load(settings.path), settings.races)
+    try:
+        return recorded_races(settings, settings.races)
+    except McpMockError as error:
+        raise pytest.UsageError(f"mcpmock: {item.nodeid}: {error}") from error
+
+
+def recorded_races(settings: Settings, match: Match) -> list[Raced]:
+    """Return the races of the recorded call that matches. Raises McpMockError if none does, and
+    CassetteError.
+    """
+    k = messages_of(load(settings.path), match)
     if k is None:
-        match = settings.races
         given = attrs.asdict(match, filter=lambda field, value: value != field.default)
-        raise pytest.UsageError(
-            f"mcpmock: {item.nodeid}: {settings.shown} has no answered call for races={given}"
-        )
+        raise McpMockError(f"{settings.shown} has no answered call for races={given}")
     return list(list_races(k, settings.reactions))

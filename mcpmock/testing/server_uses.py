@@ -25,7 +25,7 @@ from .cassette_store import CassetteStore
 from .markers import RULES, Markers, check_keywords
 from .plugin_session import without_traceback
 from .servers import RecordingServer, ServerUse, using
-from .settings import CassettePlace, Settings, read_settings
+from .settings import Settings, place_of, read_settings, run_options_of
 
 if TYPE_CHECKING:
     from .coverage import CoverageTally
@@ -192,14 +192,14 @@ class ServerFactory:
     def _read(self, folder: Path, keywords: dict[str, Any]) -> Settings:
         """Raise UsageError, McpMockError for wrong keywords."""
         given = {name: value for name, value in keywords.items() if name not in RULES}
-        place = CassettePlace(
+        place = place_of(
             self.config,
             folder,
             _STUB_ALONE if "stub" in given or is_mock(given.get("cassette")) else None,
         )
         try:
             check_keywords(keywords, TestServerOptions, "the call")
-            settings = read_settings(place, Markers(given, [keywords]))
+            settings = read_settings(place, Markers(given, [keywords]), run_options_of(self.config))
         except (TypeError, ValueError, OSError) as error:
             raise pytest.UsageError(f"mcpmock_serve: {error}") from error
         if settings.may_be_born:

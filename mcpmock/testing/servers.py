@@ -1,6 +1,6 @@
 """The objects of the fixtures: the server of a test (fake, or real while it is recorded), the fake
 client and the cassette; and the checks when the test is over. `cassette_store` decides where a
-recording goes.
+recording goes. pytest is imported where it calls: `mcpmock control` stands above too.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
-import pytest
 import trio
 
 from mcpmock.api.cassettes import load
@@ -27,9 +26,8 @@ from mcpmock.api.verdict import describe_misses, warn_of_idle_faults
 from mcpmock.batch.match_rules import with_rules_beside
 from mcpmock.cassette.merge import own_first
 from mcpmock.cassette.model import Cassette
+from mcpmock.errors import McpMockError
 from mcpmock.faults.control import Faults, run_of
-from mcpmock.faults.fault import PlanError
-from mcpmock.faults.receipts import FaultRun
 from mcpmock.playback.miss import Miss, spell_options
 from mcpmock.playback.player import InexactAnswer, MisfitAnswer, UnaskedAnswer
 from mcpmock.playback.session_selection import PlayerOptions
@@ -97,8 +95,11 @@ class Client:
         in `mcpmock.drive`. Blocks, so the
         server must not run in the event loop of the test. Raises CassetteError, CannotStart.
         """
+        from .plugin_session import without_traceback
+
         settings = self.settings
-        require_cassette(settings)
+        with without_traceback():
+            require_cassette(settings)
         faults = settings.faults if faults is None else faults
         real = parse_server(server, url)
 
@@ -124,9 +125,8 @@ class RecordingServer(ThreadServer):
 
     def __init__(self, settings: Settings, test: str, store: CassetteStore) -> None:
         if settings.server is None and settings.url is None:
-            raise pytest.UsageError(
-                f"mcpmock: no server to record {settings.shown} from: name one in the marker,"
-                " server=[COMMAND, ...] or url="
+            raise McpMockError(
+                f"no server to record {settings.shown} from: name one {settings.how_to_name_server}"
             )
         self._settings, self._test, self._store = settings, test, store
         self._server = parse_server(settings.server, settings.url)
@@ -203,19 +203,21 @@ def _warnings(notes: Sequence[InexactAnswer]) -> Iterator[str]:
 
 
 def require_cassette(settings: Settings) -> None:
-    """Fail a test without a cassette, with the command that records it."""
+    """Raise McpMockError without a cassette, with the command that records it."""
     if settings.path.exists():
         return
     if settings.server or settings.url:
-        advice = "run the test with --mcp-record=once"
+        advice = f"run the test with {settings.how_to_record}"
     else:
         record = shell_command(["mcpmock", "record", "-o", settings.shown, "--", "COMMAND"])
         advice = f"record it with `{record}`"
-    fail(f"there is no cassette {settings.shown}; {advice}")
+    raise McpMockError(f"there is no cassette {settings.shown}; {advice}")
 
 
 def fail(text: str) -> NoReturn:
     """Fail a test without a traceback."""
+    import pytest
+
     pytest.fail(f"mcpmock: {printable(text)}", pytrace=False)
 
 
@@ -235,30 +237,48 @@ class ServerUse:
         """The misses of the test that runs."""
         return self.server.log.misses[self.charged :]
 
-    def check(self) -> None:
-        """Fail a test that passed so far, for misses; warn of answers that are not exact."""
+    def missed(self) -> str | None:
+        """Return in words what was missed, if that fails the test."""
         if self.misses and self.settings.misses == "fail":
-            fail(describe_misses(self.misses, self.settings.shown))
+            return describe_misses(self.misses, self.settings.shown)
+        return None
+
+    def inexact(self) -> list[str]:
+        """Return what to warn of: answers that are not exact."""
         notes = self.server.log.notes[self.noted :]
         unasked = [one.line for one in notes if isinstance(one, UnaskedAnswer | MisfitAnswer)]
-        inexact = [one for one in notes if isinstance(one, InexactAnswer)]
-        for text in (*unasked, *_warnings(inexact)):
+        return [*unasked, *_warnings([one for one in notes if isinstance(one, InexactAnswer)])]
+
+    def faulted(self) -> str | None:
+        """Return in words what fails the test of its faults: one that had to fire and did not."""
+        faults = self.server.faults
+        if faults.mistakes():
+            return f"internal error (please report): {'; '.join(faults.mistakes())}"
+        if faults.owing():
+            return f"faults that must fire never did: {', '.join(faults.owing())}"
+        return None
+
+    def check(self) -> None:
+        """Fail a test that passed so far, for misses; warn of answers that are not exact."""
+        import pytest
+
+        if text := self.missed():
+            fail(text)
+        for text in self.inexact():
             warnings.warn(pytest.PytestWarning(printable_lines(f"mcpmock: {text}")), stacklevel=1)
 
     def judge(self) -> None:
         """Check, and fail a test that passed so far for faults that had to fire; warn of others
         that never fired.
         """
+        import pytest
+
         self.check()
-        faults = self.server.faults
-        if faults.mistakes():
-            found = "; ".join(faults.mistakes())
-            fail(f"internal error (please report): {found}")
-        if faults.owing():
-            fail(f"faults that must fire never did: {', '.join(faults.owing())}")
+        if text := self.faulted():
+            fail(text)
         # In most cells of a race the fault has nothing to withhold.
         if self.settings.races is None:
-            warn_of_idle_faults(faults, pytest.PytestWarning)
+            warn_of_idle_faults(self.server.faults, pytest.PytestWarning)
 
     def charge(self) -> None:
         """End the test that runs: what was missed so far is its own."""
@@ -287,15 +307,6 @@ class ServerUse:
         return describe(self.settings, self.server.log, self.server.faults, self.misses)
 
 
-def _fault_run(settings: Settings) -> FaultRun:
-    """Fail a test with an invalid plan, and name all errors of the plan."""
-    try:
-        return run_of(settings.faults, settings.seed)
-    except PlanError as error:
-        text = "\n".join(f"mcpmock: {printable(line)}" for line in error.mistakes)
-        pytest.fail(text, pytrace=False)
-
-
 def _replay_options(settings: Settings, cassette: Cassette) -> PlayerOptions:
     """Return the options of the replay, with the rules beside the cassette. In a race no message of
     a call is delayed: all are sent before the client cancels.
@@ -317,12 +328,13 @@ def _load_cassette(settings: Settings, test: str) -> Cassette:
 @contextmanager
 def using(settings: Settings, test: str, store: CassetteStore) -> Iterator[ServerUse]:
     """Start the server of a test: fake, recorded, or both; stop it at the end. What was recorded
-    waits for `ServerUse.settle`.
+    waits for `ServerUse.settle`. Raises McpMockError.
     """
     if settings.records:
         server = RecordingServer(settings, test, store)
     else:
-        run, cassette = _fault_run(settings), _load_cassette(settings, test)
+        run = run_of(settings.faults, settings.seed)
+        cassette = _load_cassette(settings, test)
         options = _replay_options(settings, cassette)
         if not settings.extends:
             authorization = read_authorization(settings.auth)

@@ -1,4 +1,7 @@
-"""`Settings`: the cassette of a test and how it is used, from its marker and the run's options."""
+"""`Settings`: the cassette of a test and how it is used, from its marker and the run's options.
+
+pytest is imported where it calls: `mcpmock control` has settings where there is none.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +11,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
-import pytest
 
 from mcpmock.api.server import read_authorization, replay_options, to_stub
 from mcpmock.api.targets import command_words, parse_server
@@ -31,8 +33,11 @@ from mcpmock.redaction.redaction_rules import RedactionRules
 from mcpmock.stubs.builder import Stub
 
 from .markers import MATCH_RULES, REDACTION_RULES, RULES, Markers, markers_of
-from .record_mode import MODES, check_choice, config_mode
+from .record_mode import ENVIRONMENT, MODES, check_choice, resolve_mode
 from .unused import FAIL, IGNORE, UNUSED
+
+if TYPE_CHECKING:
+    import pytest
 
 MAX_FILE_NAME_LENGTH = 100
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
@@ -92,6 +97,9 @@ class Settings:
     """Finds another cassette by its name."""
     named: bool = True
     """Whether the marker names a cassette."""
+    how_to_record: str = "--mcp-record=once"
+    """What makes the run record a cassette that is missing."""
+    how_to_name_server: str = "in the marker, server=[COMMAND, ...] or url="
 
     @property
     def alone(self) -> bool:
@@ -150,37 +158,70 @@ def settings_of(item: pytest.Item) -> Settings:
     """Return what the markers of a test say (`markers`), with the options of the run. Raises
     UsageError for a wrong one.
     """
+    import pytest
+
     try:
         markers = markers_of(item)
         own = item.nodeid.partition("::")[2].replace("::", ".")
         # All cells of a race share one recording.
         own = own.partition("[")[0] if "races" in markers.given else own
-        place = CassettePlace(
+        place = place_of(
             item.config, item.path.parent, f"{file_name(item.path.stem)}/{file_name(own)}.jsonl"
         )
-        return read_settings(place, markers)
+        return read_settings(place, markers, run_options_of(item.config))
     except (TypeError, ValueError, OSError, McpMockError, pytest.UsageError) as error:
         text = str(error).removeprefix("mcpmock: ")
         raise pytest.UsageError(f"mcpmock: {item.nodeid}: {text}") from error
 
 
+@attrs.frozen(kw_only=True)
+class RunOptions:
+    """What holds for all tests of a run: from its command line and its configuration."""
+
+    record: str | None = None
+    """The record mode of the command line."""
+    usual_record: str = ""
+    """The record mode where nothing names another."""
+    strict: bool = False
+    """Whether only the recorded client's own requests match, and all of them have to come."""
+    seed: int | None = None
+    unused: str = ""
+    rules: Mapping[str, tuple[str, ...]] = attrs.field(factory=dict)
+    how_to_record: str = "--mcp-record=once"
+    how_to_name_server: str = "in the marker, server=[COMMAND, ...] or url="
+
+
+def run_options_of(config: pytest.Config) -> RunOptions:
+    """Return the options of a run of pytest."""
+    return RunOptions(
+        record=config.getoption("mcpmock_record"),
+        usual_record=str(config.getini("mcpmock_record")),
+        strict=config.getoption("mcpmock_strict"),
+        seed=config.getoption("mcpmock_seed"),
+        unused=str(config.getini("mcpmock_unused")),
+        rules={name: tuple(config.getini(f"mcpmock_{_INI.get(name, name)}")) for name in RULES},
+    )
+
+
+def place_of(config: pytest.Config, folder: Path, unnamed: str | None) -> CassettePlace:
+    """Return where the cassettes of a test in a folder are: a new one in that of the ini."""
+    given = str(config.getini("mcpmock_dir"))
+    home = config.rootpath / given if given else folder / "cassettes"
+    return CassettePlace(home, folder, unnamed)
+
+
 @attrs.frozen
 class CassettePlace:
-    """Where cassettes and plans are looked for: in the folder of the ini, in `folder`, and in
-    `cassettes` there. A new one goes to the folder of the ini, else to `cassettes`.
+    """Where cassettes and plans are looked for: in `home`, in `folder`, and in `cassettes` there. A
+    new one goes to `home`.
     """
 
-    config: pytest.Config
+    home: Path
+    """The folder of new cassettes."""
     folder: Path
     """Where the test is."""
     unnamed: str | None = None
     """The name of a cassette that is not named, in the folder of new ones."""
-
-    @property
-    def home(self) -> Path:
-        """The folder of new cassettes."""
-        given = str(self.config.getini("mcpmock_dir"))
-        return self.config.rootpath / given if given else self.folder / "cassettes"
 
     def find(self, name: str | os.PathLike[str]) -> Path:
         """Return the path of a file that is there, else that of a new one."""
@@ -199,9 +240,9 @@ class CassettePlace:
         return self.find(name)
 
 
-def read_settings(place: CassettePlace, markers: Markers) -> Settings:
-    """Return the settings of what was `given`. Raises TypeError, UsageError, McpMockError."""
-    config, given = place.config, markers.given
+def read_settings(place: CassettePlace, markers: Markers, run: RunOptions) -> Settings:
+    """Return the settings of what was `given`. Raises TypeError, McpMockError."""
+    given = markers.given
     server, url = given.get("server"), given.get("url")
     cassette, stub = given.get("cassette"), given.get("stub")
     if is_mock(cassette):
@@ -215,16 +256,15 @@ def read_settings(place: CassettePlace, markers: Markers) -> Settings:
     path = place.cassette(cassette)
     project = _project_options(path.parent)
     environment = read_environment(ReplayOptions, _REPLAY_PREFIX, os.environ)
-    ini = {name: tuple(config.getini(f"mcpmock_{_INI.get(name, name)}")) for name in RULES}
-    rules = _rules_of([project, ini, *markers.rules, environment])
+    rules = _rules_of([project, run.rules, *markers.rules, environment])
     playing = {
         **project,
         **{name: value for name, value in given.items() if name in _REPLAY},
         **environment,
         **{name: rules[name] for name in MATCH_RULES if name in rules},
     }
-    unused = given.get("unused") or str(config.getini("mcpmock_unused")) or IGNORE
-    if config.getoption("mcpmock_strict"):
+    unused = given.get("unused") or run.unused or IGNORE
+    if run.strict:
         unused, playing["match"], playing["on_miss"] = FAIL, "exact", "error"
     replay_options(**playing)
     redaction = read_options(
@@ -239,7 +279,9 @@ def read_settings(place: CassettePlace, markers: Markers) -> Settings:
     faults = tuple(place.find(one) if is_file(one) else one for one in several(given.get("faults")))
     return Settings(
         path=path,
-        mode=config_mode(config, given.get("record")),
+        mode=resolve_mode(
+            run.record, os.environ.get(ENVIRONMENT, ""), given.get("record"), run.usual_record
+        ),
         unused=check_choice(unused, UNUSED, "value of unused"),
         misses=check_misses(given.get("misses", FAIL)),
         server=None if server is None else tuple(command_words(server)),
@@ -252,9 +294,11 @@ def read_settings(place: CassettePlace, markers: Markers) -> Settings:
         named=cassette is not None,
         playing=playing,
         faults=faults,
-        seed=_seed(config, given.get("seed")),
+        seed=_seed(run.seed, given.get("seed")),
         races=None if given.get("races") is None else to_match(given["races"]),
         reactions=tuple(_reactions(given.get("reactions") or REACTIONS)),
+        how_to_record=run.how_to_record,
+        how_to_name_server=run.how_to_name_server,
     )
 
 
@@ -296,21 +340,19 @@ def _schedules(given: Any) -> int | tuple[int, ...] | None:
 
 
 def _reactions(given: object) -> Iterator[Reaction]:
-    """Raise UsageError for an unknown reaction."""
+    """Raise McpMockError for an unknown reaction."""
     words = [given] if isinstance(given, str) else given
     for word in words:  # type: ignore[attr-defined]
         yield check_choice(word, REACTIONS, "reaction")  # type: ignore[misc]
 
 
-def _seed(config: pytest.Config, marker: int | None) -> int | None:
+def _seed(option: int | None, marker: int | None) -> int | None:
     """Return the seed of the command line, else the environment, else the marker. Raises
-    UsageError.
+    McpMockError.
     """
     check_seed(marker)
-    option, environment = config.getoption("mcpmock_seed"), os.environ.get(_SEED_VARIABLE, "")
+    environment = os.environ.get(_SEED_VARIABLE, "")
     try:
         return option if option is not None else int(environment) if environment else marker
     except ValueError:
-        raise pytest.UsageError(
-            f"mcpmock: {_SEED_VARIABLE}={environment!r}: not a number"
-        ) from None
+        raise McpMockError(f"{_SEED_VARIABLE}={environment!r}: not a number") from None

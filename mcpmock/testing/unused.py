@@ -12,9 +12,10 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any, TypedDict
 
 import attrs
-import pytest
 
 if TYPE_CHECKING:
+    import pytest
+
     from mcpmock.api.log import Log
 
 IGNORE, WARN, FAIL = UNUSED = ("ignore", "warn", "fail")
@@ -144,6 +145,8 @@ def siblings_of(
     collected, because the run selects single tests by their `ids`: they may send the requests that
     seem unused. `[...]` stands for other parameters of this test, which are not known.
     """
+    import pytest
+
     function = item if isinstance(item, pytest.Function) else None
     module = None if function is None else function.module
     marks = [mark for mark in item.iter_markers("mcpmock") if _find_cassette([mark]) is not None]

@@ -37,6 +37,7 @@ BESIDE = {
     ("testing", "api"),  # the fixtures give what the Python API gives
     ("pytest_plugin", "testing"),  # hooks here, behaviour there: unused, a plugin imports nothing
     ("pytest_plugin", "api"),
+    ("cli", "testing"),  # `control` gives other languages what the fixtures give
     ("convert", "view"),  # an exported entry is a row of the timeline
 }
 PURE = set().union(*ROWS[:10]) - {"channels"}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from mcpmock.errors import McpMockError
 from mcpmock.testing.record_mode import ENVIRONMENT, check_choice, config_mode, resolve_mode
 
 
@@ -26,7 +27,7 @@ def test_who_comes_first(
 
 def test_no_mode() -> None:
     """A word that is none is refused, with those that are."""
-    with pytest.raises(pytest.UsageError, match="no record mode 'sometimes': choose one of none"):
+    with pytest.raises(McpMockError, match="no record mode 'sometimes': choose one of none"):
         resolve_mode(None, "sometimes", None, "")
     assert "a" == check_choice("a", ("a", "b"), "letter")
 
@@ -36,4 +37,4 @@ def test_from_a_run(monkeypatch: pytest.MonkeyPatch, pytester: pytest.Pytester) 
     monkeypatch.setenv(ENVIRONMENT, "all")
     config = pytester.parseconfig("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin")
 
-    assert "all" == config_mode(config, "once")
+    assert "all" == config_mode(config)

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mcpmock.errors import McpMockError
 from mcpmock.playback.miss import Miss
 from mcpmock.testing.cassette_store import CassetteStore
 from mcpmock.testing.servers import CassetteFile, Client, RecordingServer, require_cassette, using
@@ -41,7 +42,7 @@ def test_a_miss_fails_it(settings: Settings) -> None:
 def test_no_cassette(tmp_path: Path) -> None:
     """The command that records it depends on whether the server is named."""
     path = tmp_path / "no.jsonl"
-    with pytest.raises(pytest.fail.Exception, match=r"mcpmock record -o .*no\.jsonl -- COMMAND"):
+    with pytest.raises(McpMockError, match=r"mcpmock record -o .*no\.jsonl -- COMMAND"):
         require_cassette(Settings(path=path))
     with pytest.raises(pytest.fail.Exception, match="with --mcp-record=once"):
         require_cassette(Settings(path=path, server=("x",)))
@@ -81,7 +82,7 @@ def test_only_a_test_that_passes_replaces_a_cassette(tmp_path: Path, passed: boo
 
 def test_nothing_to_record_from(tmp_path: Path) -> None:
     """The error names the arguments of the marker."""
-    with pytest.raises(pytest.UsageError, match=r"name one in the marker"):
+    with pytest.raises(McpMockError, match=r"name one in the marker"):
         RecordingServer(
             Settings(path=tmp_path / "a.jsonl", mode="all"), "t", CassetteStore(tmp_path)
         )

@@ -1,0 +1,3 @@
+import mcp from './index.cjs';
+
+export const { mcpmock, races, McpmockError } = mcp;
