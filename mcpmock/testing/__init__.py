@@ -1,6 +1,7 @@
-"""What the pytest plugin does once a test uses it. `pytest_plugin` has the hooks and fixtures, and
-imports this room only then. Public are the types of its fixtures, for annotations, and `broken`,
-which checks the frames of a session in which a call was cancelled:
+"""The servers of tests: what the pytest plugin does once a test uses it, and what `mcpmock control`
+does for tests in other languages. `pytest_plugin` has the hooks and fixtures, and imports this room
+only then. Public are the types of its fixtures, for annotations, and `broken`, which checks the
+frames of a session in which a call was cancelled:
 
     from mcpmock.testing import CassetteFile, Client, Race, broken
 """

@@ -31,17 +31,17 @@ from .cassette_store import CassetteStore
 from .markers import RULES, Markers, check_known
 from .races import MOMENT_TIMEOUT_S, Race, Raced, recorded_races
 from .servers import ServerUse, using
-from .settings import CassettePlace, RunOptions, Settings, read_settings
+from .settings import CassettePlace, Settings, SuiteOptions, read_settings
 from .unused import FAIL, UnusedTally
 
 Answer = dict[str, Any] | list[Any] | int | None
-_RUN = RunOptions(
+_RUN = SuiteOptions(
     how_to_record="MCPMOCK_RECORD=once",
     how_to_name_server="in the options, server: [COMMAND, ...] or serverUrl",
 )
 _WITHOUT_OPTION = ("cassette", "races", "reactions", "explore")
 _SPELLED = {"url": "serverUrl"}
-_KEYWORDS = {
+KEYWORDS = {
     _SPELLED.get(one.name, re.sub(r"_(\w)", lambda found: found[1].upper(), one.name)): one.name
     for one in keywords_of(MarkerOptions)
     if one.name not in _WITHOUT_OPTION
@@ -113,7 +113,7 @@ class ControlledServers:
         self._stopped: dict[int, ControlledServer] = {}
         """Those whose recordings wait for the last word on their tests."""
         self._numbers = count(1)
-        self._methods: dict[str, Callable[..., Answer]] = {
+        self.methods: dict[str, Callable[..., Any]] = {
             "start": self.start,
             "stop": self.stop,
             "settle": self.settle,
@@ -122,6 +122,7 @@ class ControlledServers:
             "faults.add": self.add_fault,
             "faults.remove": self.remove_fault,
             "faults.fired": self.count_fired,
+            "moment": self.moment,
             "races": self.list_races,
         }
 
@@ -129,14 +130,14 @@ class ControlledServers:
         """Answer one request. Raises McpMockError for one that is wrong, and for a test that
         fails.
         """
-        if method == "moment":
-            return await self._await_moment(**_checked(self._await_moment, "moment", params))
-        if method not in self._methods:
-            known = ", ".join([*self._methods, "moment"])
-            raise McpMockError(f"no method {method!r}: say one of {known}")
-        act = self._methods[str(method)]
-        given = _checked(act, str(method), params)
+        if not isinstance(method, str) or method not in self.methods:
+            raise McpMockError(f"no method {method!r}: say one of {', '.join(self.methods)}")
+        act = self.methods[method]
+        given = _checked(act, method, params)
         try:
+            if inspect.iscoroutinefunction(act):
+                answer: Answer = await act(**given)
+                return answer
             # To its end: a server that has started must be known, or nothing would stop it.
             return await trio.to_thread.run_sync(partial(act, **given))
         except (TypeError, ValueError, OSError) as error:
@@ -151,7 +152,9 @@ class ControlledServers:
         race: Mapping[str, Any] | None = None,
     ) -> Answer:
         """Start the server of a test: its number, its URL, and the command for stdio."""
-        given = {} if race is None else {"races": race.get("match")}
+        if not isinstance(race, dict | None):
+            raise TypeError(f"race {race!r}: give one of races()")
+        given = {} if race is None else {"races": race.get("match", {})}
         settings = _read(cassette, options, folder, given)
         if settings.may_be_born:
             settings = settings.as_born(self._store.is_born(settings.path))
@@ -172,7 +175,7 @@ class ControlledServers:
         cassette; None leaves that to `settle`.
         """
         one = self._stopped[server] = self._of(server)
-        del self._servers[server]
+        self._servers.pop(server, None)
         try:
             one.stop()
         except BaseException:
@@ -231,14 +234,12 @@ class ControlledServers:
         assert settings.races is not None
         return [_race_as_json(one, match) for one in recorded_races(settings, settings.races)]
 
-    async def _await_moment(self, server: int, patience: float = MOMENT_TIMEOUT_S) -> Answer:
+    async def moment(self, server: int, patience: float = MOMENT_TIMEOUT_S) -> Answer:
+        """Wait until the client has to cancel: the id of its call."""
         race = self._of(server).race
         if race is None:
             raise McpMockError("moment() is for a server that was started with a race")
-        try:
-            await race.moment(patience)
-        except TimeoutError as error:
-            raise McpMockError(str(error)) from error
+        await race.moment(patience)
         return {"requestId": race.request_id}
 
     def _of(self, number: object) -> ControlledServer:
@@ -276,17 +277,22 @@ def _read(
     cassette: str, options: Mapping[str, Any], folder: str, more: Mapping[str, Any]
 ) -> Settings:
     """Return the settings of a server. Raises TypeError, McpMockError for wrong options."""
-    check_known(options, [*_KEYWORDS], "mcpmock()", "option {}")
-    given = {_KEYWORDS[name]: value for name, value in options.items()}
+    if not isinstance(options, dict):
+        raise TypeError(f"options {options!r}: give an object")
+    check_known(options, [*KEYWORDS], "mcpmock()", "option {}")
+    given = {KEYWORDS[name]: value for name, value in options.items()}
     words = {"cassette": cassette, **given, **more}
     own = {name: words[name] for name in words if name not in RULES and words[name] is not None}
     return read_settings(CassettePlace(Path(folder), Path(folder)), Markers(own, [given]), _RUN)
 
 
 def _race(race: Mapping[str, Any], settings: Settings, use: ServerUse) -> Race:
-    cell = Cell(race["i"], race["j"], race["k"])
     assert settings.races is not None
-    return Race(Raced(cell, race["reaction"]), settings.races, use.server)
+    try:
+        raced = Raced(Cell(race["i"], race["j"], race["k"]), race["reaction"])
+    except KeyError as error:
+        raise TypeError(f"race {dict(race)!r}: give one of races()") from error
+    return Race(raced, settings.races, use.server)
 
 
 def _race_as_json(raced: Raced, match: Mapping[str, Any]) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from .cassette_store import CassetteStore
 from .markers import RULES, Markers, check_keywords
 from .plugin_session import without_traceback
 from .servers import RecordingServer, ServerUse, using
-from .settings import Settings, place_of, read_settings, run_options_of
+from .settings import Settings, place_of, read_settings, suite_options_of
 
 if TYPE_CHECKING:
     from .coverage import CoverageTally
@@ -199,7 +199,9 @@ class ServerFactory:
         )
         try:
             check_keywords(keywords, TestServerOptions, "the call")
-            settings = read_settings(place, Markers(given, [keywords]), run_options_of(self.config))
+            settings = read_settings(
+                place, Markers(given, [keywords]), suite_options_of(self.config)
+            )
         except (TypeError, ValueError, OSError) as error:
             raise pytest.UsageError(f"mcpmock_serve: {error}") from error
         if settings.may_be_born:

@@ -168,14 +168,14 @@ def settings_of(item: pytest.Item) -> Settings:
         place = place_of(
             item.config, item.path.parent, f"{file_name(item.path.stem)}/{file_name(own)}.jsonl"
         )
-        return read_settings(place, markers, run_options_of(item.config))
+        return read_settings(place, markers, suite_options_of(item.config))
     except (TypeError, ValueError, OSError, McpMockError, pytest.UsageError) as error:
         text = str(error).removeprefix("mcpmock: ")
         raise pytest.UsageError(f"mcpmock: {item.nodeid}: {text}") from error
 
 
 @attrs.frozen(kw_only=True)
-class RunOptions:
+class SuiteOptions:
     """What holds for all tests of a run: from its command line and its configuration."""
 
     record: str | None = None
@@ -191,9 +191,9 @@ class RunOptions:
     how_to_name_server: str = "in the marker, server=[COMMAND, ...] or url="
 
 
-def run_options_of(config: pytest.Config) -> RunOptions:
+def suite_options_of(config: pytest.Config) -> SuiteOptions:
     """Return the options of a run of pytest."""
-    return RunOptions(
+    return SuiteOptions(
         record=config.getoption("mcpmock_record"),
         usual_record=str(config.getini("mcpmock_record")),
         strict=config.getoption("mcpmock_strict"),
@@ -240,7 +240,7 @@ class CassettePlace:
         return self.find(name)
 
 
-def read_settings(place: CassettePlace, markers: Markers, run: RunOptions) -> Settings:
+def read_settings(place: CassettePlace, markers: Markers, run: SuiteOptions) -> Settings:
     """Return the settings of what was `given`. Raises TypeError, McpMockError."""
     given = markers.given
     server, url = given.get("server"), given.get("url")

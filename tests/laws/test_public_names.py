@@ -19,6 +19,7 @@ import mcpmock.testing
 from mcpmock import pytest_plugin
 from mcpmock.cli.commands import cli
 from mcpmock.faults.registry import KINDS
+from mcpmock.testing.control import KEYWORDS, ControlledServers
 
 RECORDED = Path(__file__).with_name("public_names.txt")
 
@@ -80,9 +81,30 @@ def plugin_names(config: pytest.Config) -> Iterator[str]:
     yield from (f"pytest ini {name}" for name in parser._inidict)
 
 
+def names_for_other_languages() -> Iterator[str]:
+    """The requests of `mcpmock control` with their parameters, and its options; what the npm
+    package exports.
+    """
+    servers = ControlledServers()
+    for method, act in servers.methods.items():
+        yield f"control {method}"
+        yield from (f"control {method} {word}" for word in inspect.signature(act).parameters)
+    yield from (f"control option {word}" for word in KEYWORDS)
+    npm = Path(__file__).parents[2] / "tools" / "npm"
+    for types, subject in (("index.d.cts", "mcpmock"), ("vitest.d.mts", "mcpmock/vitest")):
+        text = (npm / types).read_text("utf-8")
+        yield from (
+            f"npm {subject} {name}" for name in re.findall(r"^export \w+ (\w+)", text, re.M)
+        )
+        for owner, body in re.findall(r"^export interface (\w+)[^{]*\{(.*?)^\}", text, re.M | re.S):
+            members = re.findall(r"^  (?:readonly )?(\w+)[?(:]", body, re.M)
+            yield from (f"npm {subject} {owner}.{member}" for member in members)
+
+
 def test_none_is_lost(pytestconfig: pytest.Config) -> None:
     """Each recorded name is still there."""
     recorded = set(RECORDED.read_text("utf-8").splitlines())
     found = {*commands(), *python_names(), *fault_kinds(), *plugin_names(pytestconfig)}
+    found |= {*names_for_other_languages()}
 
     assert set() == recorded - found

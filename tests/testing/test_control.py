@@ -1,0 +1,182 @@
+"""The servers of tests in other languages: what is asked, what fails a test, what is recorded."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mcpmock.errors import McpMockError
+from mcpmock.testing.control import ControlledServers, FailedTestError
+from tests.support import INITIALIZE, request
+from tests.support.http_caller import posts
+from tests.support.slow_call import CASSETTE
+from tests.support.weather import write_weather
+
+ROME = request(7, "tools/call", {"name": "get_weather", "arguments": {"city": "Rome"}})
+DEMO = [sys.executable, "-m", "mcpmock.demo.server"]
+
+
+@pytest.fixture
+async def servers() -> AsyncIterator[ControlledServers]:
+    servers = ControlledServers()
+    yield servers
+    servers.close()
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    write_weather(tmp_path / "weather.jsonl")
+    (tmp_path / "slow.jsonl").write_bytes(CASSETTE)
+    return tmp_path
+
+
+async def start(servers: ControlledServers, folder: Path, **params: Any) -> dict[str, Any]:
+    given = {"cassette": "weather.jsonl", "options": {}, "folder": str(folder), **params}
+    started = await servers.answer("start", given)
+    assert isinstance(started, dict)
+    return started
+
+
+async def ask(url: str, *messages: bytes) -> None:
+    """A session over HTTP, whatever the answers are."""
+    session = (await posts(url, INITIALIZE)).header("mcp-session-id")
+    for message in messages:
+        await posts(url, message, session)
+
+
+async def test_a_server(servers: ControlledServers, folder: Path) -> None:
+    """It is reached by URL and by command, and says what was called."""
+    started = await start(servers, folder)
+    await ask(started["url"])
+
+    assert {"command", "args"} == started["stdio"].keys()
+    assert not started["records"]
+    calls: Any = await servers.answer("calls", {"server": 1})
+    assert [("initialize", 0)] == [(call["method"], call["id"]) for call in calls]
+    assert [] == await servers.answer("calls", {"server": 1, "method": "tools/call"})
+    assert [] == await servers.answer("misses", {"server": 1})
+    assert await servers.answer("stop", {"server": 1}) is None
+
+
+async def test_a_miss(servers: ControlledServers, folder: Path) -> None:
+    """It fails the test, with the text and the section of pytest."""
+    started = await start(servers, folder)
+    await ask(started["url"], ROME)
+    with pytest.raises(FailedTestError) as failed:
+        await servers.answer("stop", {"server": 1})
+    text = "\n".join(failed.value.lines)
+
+    assert text.startswith("mcpmock: 1 request matches nothing recorded in ")
+    assert "to reproduce:" in text
+    assert ["tools/call"] == [miss.method for miss in failed.value.misses]
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"misses": "allow"}, None),
+        ({"unused": "ignore", "misses": "allow"}, None),
+        ({"unused": "fail", "misses": "allow"}, "2 recorded requests of"),
+        ({"faults": "drop:tool=x,must_fire=true", "misses": "allow"}, "faults that must fire"),
+    ],
+)
+async def test_what_fails_a_test(
+    servers: ControlledServers, folder: Path, options: dict[str, Any], text: str | None
+) -> None:
+    """Misses that are not allowed, unused requests that are not, faults that never fired."""
+    started = await start(servers, folder, options=options)
+    await ask(started["url"], ROME)
+    if text is None:
+        await servers.answer("stop", {"server": 1})
+        return
+    with pytest.raises(FailedTestError, match=text):
+        await servers.answer("stop", {"server": 1})
+
+
+async def test_faults(servers: ControlledServers, folder: Path) -> None:
+    """They are added and removed while the server runs, and counted."""
+    started = await start(servers, folder, options={"faults": ["latency:latency=1ms"], "seed": 3})
+    added = await servers.answer("faults.add", {"server": 1, "fault": "error:method=initialize"})
+    await ask(started["url"])
+    await servers.answer("faults.remove", {"server": 1, "fault": 1})
+
+    assert {"fault": 1, "name": "error"} == added
+    assert 1 == await servers.answer("faults.fired", {"server": 1, "name": "error"})
+    with pytest.raises(McpMockError, match="no fault 2 was added"):
+        await servers.answer("faults.remove", {"server": 1, "fault": 2})
+
+
+async def test_races(servers: ControlledServers, folder: Path) -> None:
+    """Each is a server that knows when the client has to cancel."""
+    params = {"cassette": "slow.jsonl", "match": {"tool": "slow"}, "folder": str(folder)}
+    all_ = await servers.answer("races", {**params, "reactions": ["silent"]})
+    assert isinstance(all_, list)
+    assert {(3, 0, 0)} <= {(one["k"], one["i"], one["j"]) for one in all_}
+    await start(servers, folder, cassette="slow.jsonl", race=all_[0])
+    with pytest.raises(McpMockError, match="the call that the race selects was not made"):
+        await servers.answer("moment", {"server": 1, "patience": 0})
+
+
+@pytest.mark.parametrize("passed", [True, False, None])
+async def test_only_a_test_that_passes_replaces_a_cassette(
+    servers: ControlledServers, folder: Path, passed: bool | None
+) -> None:
+    """Also where that is said later, or never."""
+    new = folder / "new.jsonl"
+    options = {"record": "once", "server": DEMO}
+    started = await start(servers, folder, cassette="new.jsonl", options=options, test="a test")
+    await ask(started["url"])
+    assert started["records"]
+    await servers.answer("stop", {"server": 1, "passed": None})
+    assert not new.exists()
+    if passed is None:
+        servers.close()
+    else:
+        await servers.answer("settle", {"server": 1, "passed": passed})
+
+    assert bool(passed) is new.exists()
+    kept = new if passed else folder / "new.rej.jsonl"
+    assert '"test":"a test"' in kept.read_text("utf-8").splitlines()[0]
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "text"),
+    [
+        ("start", {"cassette": "no.jsonl"}, "there is no cassette .*; record it with"),
+        ("start", {"cassette": "no.jsonl", "options": {"server": ["x"]}}, "MCPMOCK_RECORD=once"),
+        ("start", {"cassette": 5}, "cassette=5: give the name of one cassette"),
+        ("start", {"options": {"ordr": "any"}}, r"no option ordr. Did you mean order\?"),
+        ("start", {"options": {"order": "some"}}, "order"),
+        ("start", {"options": {"match": 1}}, "match"),
+        ("start", {"options": []}, "options"),
+        ("start", {"options": {"faults": "latenc:tool=x"}}, "latenc"),
+        ("start", {"options": {"faults": {"a": 1}}}, "is not a fault"),
+        ("start", {"options": {"record": "sometimes"}}, "no record mode 'sometimes'"),
+        ("start", {"options": {"record": "all"}}, "name one in the options, server"),
+        ("start", {"options": {"server": ["x"], "serverUrl": "http://x.test"}}, "exclusive"),
+        ("start", {"options": {"unused": "no"}}, "no value of unused"),
+        ("start", {"options": {"cassette": "b.jsonl"}}, "no option cassette"),
+        ("start", {"race": {"i": 1}}, "give one of races"),
+        ("start", {"race": 3}, "give one of races"),
+        ("stop", {"server": 1}, "this server is stopped"),
+        ("stop", {"server": []}, "this server is stopped"),
+        ("stop", {}, "stop: missing a required argument: 'server'"),
+        ("stop", {"server": 1, "more": 2}, "unexpected keyword argument 'more'"),
+        ("races", {"cassette": "slow.jsonl", "match": {"tool": "no"}}, "no answered call"),
+        ("races", {"cassette": "slow.jsonl", "match": {"tol": "no"}}, "no key 'tol' of a match"),
+        ("no", {}, "no method 'no': say one of start, stop, settle"),
+        (None, {}, "no method None"),
+    ],
+)
+async def test_what_is_wrong(
+    servers: ControlledServers, folder: Path, method: str, params: dict[str, Any], text: str
+) -> None:
+    """An error in a line, and nothing has started."""
+    base: dict[str, Any] = {"cassette": "weather.jsonl", "folder": str(folder)}
+    defaults = {"start": {**base, "options": {}}, "races": base}
+    with pytest.raises(McpMockError, match=text):
+        await servers.answer(method, {**defaults.get(method, {}), **params})
