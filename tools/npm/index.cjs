@@ -8,12 +8,16 @@
 const { spawn, spawnSync } = require('node:child_process');
 const { accessSync, constants, existsSync } = require('node:fs');
 const path = require('node:path');
+// The global ones may be those of a test's fake clock.
+const { clearTimeout, setInterval, setTimeout } = require('node:timers');
 const { fileURLToPath } = require('node:url');
+const { isMainThread } = require('node:worker_threads');
 
 // The global object of a jest environment has none under Node 20; compilers look for it there.
 Symbol.asyncDispose ??= Symbol('Symbol.asyncDispose');
 
 const IDLE_MS = 2000;
+const RUNNER_POLL_MS = 250;
 const HOW_TO_GET_IT =
   'install it with `pip install mcpmock`, `pipx install mcpmock` or `uv tool install mcpmock`, ' +
   'or set MCPMOCK to its path';
@@ -141,6 +145,16 @@ class Control {
 }
 
 let control;
+
+/** Let a worker end when its runner was killed: vitest and node leave it alone then, for ever. */
+function endWithRunner() {
+  const forked = process.send && (process.env.VITEST || process.env.JEST_WORKER_ID);
+  if (!isMainThread || !(forked || process.env.NODE_TEST_CONTEXT)) return;
+  const runner = process.ppid;
+  setInterval(() => {
+    if (process.ppid !== runner) process.kill(process.pid, 'SIGKILL');
+  }, RUNNER_POLL_MS).unref();
+}
 
 /** A fake server, or the real one while it is recorded. */
 class Server {
@@ -358,4 +372,5 @@ try {
   // loaded while a test runs: nobody says how it ends
 }
 
+endWithRunner();
 module.exports = { mcpmock, races, McpmockError };
