@@ -35,7 +35,7 @@ from mcpmock.protocol.messages import (
     Stderr,
     StreamEnd,
 )
-from mcpmock.protocol.revisions import initialized_version, is_modern, version_of
+from mcpmock.protocol.revisions import initialized_version
 
 from .candidates import Candidate, Candidates, Loosely
 from .fallback import (
@@ -47,7 +47,6 @@ from .fallback import (
     answer_unrecorded,
     answer_without_result,
     exchange,
-    method_not_found,
 )
 from .known_answers import KnownAnswers
 from .matcher import Matcher, MatchResult
@@ -483,22 +482,15 @@ class Player(Stage):
         return [*exchange(answer[0].exchange, HTTPStatus.ACCEPTED), *said]
 
     def _answer_unasked(self, live: ClientMessage) -> list[Frame] | None:
-        """Answer what no recorded client asked for by what the recorded server declared: refuse
-        what it does not, and say once that a list is empty.
-        """
+        """Answer a list that no recorded client asked for, and say so once."""
         options, request = self.selection.options, live.content
         if options.exact or self._strict or options.on_miss == "live":
             return None  # a real server has the list
-        if not isinstance(request, Request):
+        from .unasked import EMPTY_RESULTS  # most replays need it not
+
+        if not isinstance(request, Request) or request.method not in EMPTY_RESULTS:
             return None
         unasked = self.selection.unasked
-        if unasked.refuses(request, self.selection.revisions):
-            text = "the recorded server does not declare this; answered with method not found"
-            self.report(PlayerNote(request.method, text))
-            # 2026-07-28, basic/transports/streamable-http: an unknown method is 404 over HTTP.
-            modern = is_modern(version_of(request))
-            status = HTTPStatus.NOT_FOUND if modern else HTTPStatus.OK
-            return exchange(live.exchange, status, method_not_found(request.id, request.method))
         result = unasked.result_of(request)
         if result is None:
             return None

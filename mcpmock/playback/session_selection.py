@@ -269,7 +269,7 @@ class SessionSelection:
         """What no recorded client asked for."""
         from .unasked import UnaskedMethods  # most replays need it not
 
-        return UnaskedMethods(self.cassette.takes)
+        return UnaskedMethods.of(self.cassette.takes)
 
     @cached_property
     def revisions(self) -> frozenset[str]:

@@ -87,9 +87,12 @@ def test_what_a_client_may_ask_because_it_is_declared(
 @pytest.mark.parametrize(
     ("events", "live", "playing"),
     [
-        # Not known to be declared or not.
+        # Not declared, or not known to be.
+        ((c(INITIALIZE), s(welcome(tools={}))), request(1, "prompts/list"), {}),
+        ((c(INITIALIZE), s(welcome(prompts=None))), request(1, "prompts/list"), {}),
         ((c(INITIALIZE), s(error(0))), request(1, "prompts/list"), {}),
         ((), request(1, "prompts/list"), {}),
+        ((c(INITIALIZE), s(welcome(resources={}))), request(1, "prompts/list"), {}),
         # Asked in this take or in another one.
         (
             (
@@ -132,27 +135,6 @@ def test_what_a_client_may_ask_because_it_is_declared(
         # To the letter.
         ((c(INITIALIZE), s(welcome(**ALL))), request(1, "prompts/list"), {"exact": True}),
         ((c(INITIALIZE), s(welcome(**ALL))), request(1, "prompts/list"), {"order": "strict"}),
-        ((c(INITIALIZE), s(welcome())), request(1, "prompts/list"), {"exact": True}),
-        ((c(INITIALIZE), s(welcome())), request(1, "prompts/list"), {"order": "strict"}),
-        # Not declared, and answered all the same; or of no capability of a server.
-        (
-            (c(INITIALIZE), s(welcome()), c(request(9, "prompts/list")), s(response(9, PROMPTS))),
-            request(1, "prompts/get", {"name": "x"}),
-            {},
-        ),
-        (
-            (c(INITIALIZE), s(welcome()), c(call(9, "a")), s(response(9))),
-            call(1, "b"),
-            {},
-        ),
-        ((c(INITIALIZE), s(welcome())), request(1, "vendor/method"), {}),
-        ((c(INITIALIZE), s(welcome())), request(1, "subscriptions/listen"), {}),
-        # 2024-11-05 has no capability for it.
-        (
-            (c(INITIALIZE), s(response(0, {"protocolVersion": "2024-11-05", "capabilities": {}}))),
-            request(1, "completion/complete", {"ref": {}}),
-            {},
-        ),
     ],
 )
 def test_everything_else_is_a_miss(
@@ -165,83 +147,6 @@ def test_everything_else_is_a_miss(
     played.heard(live)
 
     assert [Miss] == [type(one) for one in told]
-
-
-@pytest.mark.parametrize(
-    ("declared", "method", "params"),
-    [
-        ({"tools": {}}, "prompts/list", None),
-        ({"tools": {}}, "prompts/list", {"cursor": "x"}),
-        ({"prompts": None}, "prompts/list", None),
-        ({"resources": {}}, "prompts/get", {"name": "x"}),
-        ({}, "resources/list", None),
-        ({"prompts": {}}, "resources/templates/list", None),
-        ({}, "resources/read", {"uri": "a:b"}),
-        ({"resources": {}}, "resources/subscribe", {"uri": "a:b"}),
-        ({"resources": {"subscribe": False}}, "resources/unsubscribe", {"uri": "a:b"}),
-        ({"prompts": {}}, "completion/complete", {"ref": {}}),
-        ({"tools": {}}, "logging/setLevel", {"level": "info"}),
-        ({"tools": {}}, "tasks/get", {"taskId": "t"}),
-        ({"tasks": {"cancel": {}}}, "tasks/list", None),
-        ({"prompts": {}}, "tools/list", None),
-        ({"prompts": {}}, "tools/call", {"name": "x"}),
-    ],
-)
-def test_what_the_server_does_not_declare(
-    declared: dict[str, Any], method: str, params: Any
-) -> None:
-    """It has no such method, as it would say itself: no miss, and a note each time."""
-    told: list[Miss | PlayerNote] = []
-    played = player(c(INITIALIZE), s(welcome(**declared)), told=told)
-    played.at(0, client=INITIALIZE, to_client=welcome(**declared))
-    for n in (1, 2):
-        refusal = error(n, -32601, f"Method not found: {method}")
-        played.at(n, client=request(n, method, params), to_client=refusal)
-
-    assert [PlayerNote] * 2 == [type(one) for one in told]
-    assert 0 == player_of(played).missed
-
-
-def test_what_another_client_was_refused() -> None:
-    """Qwen asks a server for prompts that declares none: others are refused what it did not ask."""
-    events = (c(request(9, "prompts/list")), s(error(9, -32601, "no")))
-    played = player(c(INITIALIZE), s(welcome(tools={})), *events, told=[])
-    played.at(0, client=INITIALIZE, to_client=welcome(tools={}))
-    refusal = error(1, -32601, "Method not found: prompts/get")
-    played.at(1, client=request(1, "prompts/get", {"name": "x"}), to_client=refusal)
-    played.at(2, client=request(2, "prompts/list"), to_client=error(2, -32601, "no"))
-
-
-@pytest.mark.parametrize(
-    ("method", "declared", "missed"),
-    [
-        ("prompts/list", {}, False),
-        ("prompts/get", {"prompts": {}}, True),
-        ("resources/read", {"prompts": {}}, False),
-        ("completion/complete", {"prompts": {}}, False),
-        ("completion/complete", {"completions": {}}, True),
-        ("tasks/get", {"tools": {}}, False),
-        ("tasks/get", {"extensions": {"io.modelcontextprotocol/tasks": {}}}, True),
-        ("subscriptions/listen", {}, True),
-    ],
-)
-def test_since_2026_07_28_too(method: str, declared: dict[str, Any], missed: bool) -> None:
-    """Over HTTP with 404. An extension is declared by its name."""
-    found = {"supportedVersions": ["2026-07-28"], "capabilities": declared, **CACHED}
-    recorded = over_http(
-        in_session(
-            1,
-            post(1, request(0, "server/discover", {"_meta": MODERN})),
-            answers(1, response(0, found)),
-        )
-    )
-    told: list[Miss | PlayerNote] = []
-    played = Script([StatelessPlayer(SessionSelection(recorded, PlayerOptions()), told.append)])
-    said = played.hears(0, post(6, request(7, method, {"_meta": MODERN})))
-
-    assert ("-31999" if missed else "-32601") in said[1]
-    assert missed == (said[0] != "6 404 application/json")
-    assert [Miss if missed else PlayerNote] == [type(one) for one in told]
 
 
 def test_a_real_server_is_asked() -> None:
