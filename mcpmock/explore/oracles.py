@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from typing import Literal
 
 import attrs
@@ -388,9 +388,15 @@ class BrokenRule:
 
 
 def violations_of(
-    cassette: Cassette, side: Literal["c2s", "s2c"], variant: Variant | None = None
+    cassette: Cassette,
+    side: Literal["c2s", "s2c"],
+    variant: Variant | None = None,
+    *,
+    refused: Set[bytes] = frozenset(),
 ) -> Iterator[BrokenRule]:
-    """Yield the rules that this side broke, as far as the variant leaves them to be kept."""
+    """Yield the rules that this side broke, as far as the variant leaves them to be kept. `refused`
+    are requests that got an HTTP error: their answer is of the bridge.
+    """
     spoiled = frozenset[bytes]() if variant is None else variant.spoiled
     if variant is not None and variant.breaks_handshake:
         return
@@ -410,6 +416,8 @@ def violations_of(
             continue
         if spoiled and (_is_progress(found.event) or spoiled & {*_answers_to(found.event)}):
             continue  # it read a request that we do not
+        if refused & {*_answers_to(found.event)}:
+            continue
         other: Literal["c2s", "s2c"] = "s2c" if side == "c2s" else "c2s"
         if any(asked[other, what] > 1 for what in _answers_to(found.event)):
             continue  # it was asked twice, so it may be answered twice
@@ -440,7 +448,9 @@ def _answers_to(event: Event) -> Iterator[bytes]:
 def _rules(judged: JudgedServer) -> Iterator[Broken]:
     """Yield the rules that the server breaks, and does not break in the recorded order."""
     known = frozenset[str]() if judged.baseline is None else judged.baseline.rules
-    for one in violations_of(judged.run.cassette, "s2c", judged.variant):
+    run, seen = judged.run, judged.seen
+    refused = {id_ for id_ in seen.failed if id_ in seen.answers and _http_error(run, seen, id_)}
+    for one in violations_of(run.cassette, "s2c", judged.variant, refused=refused):
         if one.name not in known:
             yield Broken(f"rule:{one.name}", one.place, one.text, cites=one.cites)
 
