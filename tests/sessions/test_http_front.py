@@ -15,6 +15,7 @@ from trio.testing import MockClock
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import ConversationEnd
+from mcpmock.channels.http.addresses import ListenAddress
 from mcpmock.errors import CassetteError, McpMockError
 from mcpmock.playback.player import PlayerOptions
 from mcpmock.redaction.cassettes import scan_cassette
@@ -304,10 +305,12 @@ def test_session_ids() -> None:
 async def test_an_address_beyond_loopback(web: Web, host: str) -> None:
     """It is refused without `--dangerously-bind`; with it, each run has a new token."""
     with pytest.raises(McpMockError, match="--dangerously-bind"):
-        await player(web, RECORDED, host=host)()
+        await player(web, RECORDED, address=ListenAddress(host))()
     for _ in range(2):
         web.announced.clear()
-        async with running(web, player(web, RECORDED, host=host, dangerously=True)):
+        async with running(
+            web, player(web, RECORDED, address=ListenAddress(host), dangerously=True)
+        ):
             pass
 
     assert 2 == len(set(web.tokens))
@@ -319,7 +322,7 @@ async def test_an_address_beyond_loopback(web: Web, host: str) -> None:
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.9.9.9", "::1", "localhost", "LOCALHOST"])
 async def test_a_loopback_address(web: Web, host: str) -> None:
     """Clients need no token."""
-    async with running(web, player(web, RECORDED, host=host)):
+    async with running(web, player(web, RECORDED, address=ListenAddress(host))):
         pass
 
     assert [None] == web.tokens
