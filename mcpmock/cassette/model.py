@@ -71,6 +71,7 @@ class Gap(msgspec.Struct, omit_defaults=True):
     bytes: int = 0
     events: int = 0
     reason: str = ""
+    """Why, the first reasons if there are several."""
 
 
 class Event(msgspec.Struct, omit_defaults=True, kw_only=True, gc=False):

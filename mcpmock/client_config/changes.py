@@ -155,6 +155,12 @@ def plan_wrap(
     )
     if entry.transport == "other":
         raise CannotRecord(f"{entry.name} in {config.path} has no command that can be recorded")
+    if entry.transport == "stdio" and entry.url:
+        # Gemini and Qwen look for a URL before they look for a command.
+        raise CannotRecord(
+            f"{entry.name} in {config.path} has a command and `{entry.url_name}`; "
+            "clients differ in which they use: keep one"
+        )
     if entry.unsplit:
         program_word, *rest = map(json.dumps, [*entry.unsplit, *entry.words[1:]])
         raise CannotRecord(

@@ -147,9 +147,14 @@ def locate_known(raw: bytes, path: Sequence[str]) -> Span | None:
 
 def locate_id(raw: bytes) -> Span | None:
     """Return the span of a message's id, quickly where the message begins or ends with it, as those
-    of the SDKs do.
+    of the SDKs do. Of two the last counts.
     """
-    found = _ID_FIRST.match(raw) or _ID_LAST.search(raw, max(0, len(raw) - _ID_TAIL))
+    found = _ID_FIRST.match(raw)
+    if found is not None and raw.find(b'"id"', found.end()) >= 0:  # mostly that of something inside
+        again = raw.find(b'"id":%b' % found[1], found.end()) >= 0
+        found = None if again or value_at(raw, ("id",)) != found[1] else found
+        return locate(raw, ("id",)) if found is None else Span(*found.span(1))
+    found = found or _ID_LAST.search(raw, max(0, len(raw) - _ID_TAIL))
     return locate_known(raw, ("id",)) if found is None else Span(*found.span(1))
 
 

@@ -24,6 +24,7 @@ from mcpmock.protocol.reassembly import Reassembly, WholeFrame
 from mcpmock.redaction.redactor import Redactor
 
 _JSON = (b"{", b"[")
+_MAX_REASONS = 3
 _IN_PARTS = frozenset((Fragment, HttpBody))
 Append = Callable[[list[bytes]], None]
 """Takes event lines and returns when they are safe; raises OSError if they are not."""
@@ -90,12 +91,13 @@ class Ledger:
 
     def lose(self, session: int, events: int, size: int, reason: str) -> None:
         """Count what could not be noted."""
-        gap = self.gaps.setdefault(session, Gap(reason=reason))
+        gap = self.gaps.setdefault(session, Gap())
+        gap.reason = with_reason(gap.reason, reason)
         gap.events += events
         gap.bytes += size
         self.lost += events
         try:
-            self.on_gap(gap.reason)
+            self.on_gap(reason)
         except Exception:  # noqa: BLE001 (the observer may fail, the wire may not)
             pass
 
@@ -267,6 +269,14 @@ class Recorder(Stage):
         )
         if sizes:
             self.ledger.lose(self.session, len(sizes), sum(sizes), reason or "unknown")
+
+
+def with_reason(reasons: str, reason: str) -> str:
+    """Return some reasons why something is missing, and this one, if it is none of them and they
+    are few.
+    """
+    known = reasons.split("; ") if reasons else []
+    return reasons if reason in known or len(known) >= _MAX_REASONS else "; ".join([*known, reason])
 
 
 def _is_kept(body: HttpBody) -> bool:

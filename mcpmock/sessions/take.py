@@ -31,7 +31,7 @@ from mcpmock.cassette.project_folder import find_recording, is_in_project_folder
 from mcpmock.errors import CassetteError, RecordingIncomplete
 from mcpmock.printable import many, mcpmock_command
 from mcpmock.protocol.messages import C2S, Frame, StopSignal
-from mcpmock.recording.recorder import Ledger, Recorder
+from mcpmock.recording.recorder import Ledger, Recorder, with_reason
 from mcpmock.redaction.redaction_rules import NO_OWN_RULES, RedactionRules
 from mcpmock.redaction.redactor import Redactor, redaction_of
 from mcpmock.version import VERSION
@@ -121,7 +121,7 @@ class TakeRecording:
             self.say(f"{self._cassette}: {many(self.file.events, 'event')} recorded")
 
     def on_gap(self, reason: str) -> None:
-        self.incomplete = self.incomplete or reason
+        self.incomplete = with_reason(self.incomplete or "", reason)
         if not self._gap_reported:
             self._gap_reported = True
             goes_on = "the session ends here" if self.recording.strict else "the session goes on"

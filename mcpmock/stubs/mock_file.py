@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from math import inf
+from math import inf, isfinite
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -255,16 +255,31 @@ def read_mock(file: Path) -> Mock:
         raise MockFileError(file, [error.strerror or str(error)]) from error
     except ValueError as error:
         raise MockFileError(file, [str(error)]) from error
+    mistakes = [*_list_not_finite(written)]
     try:
         # Dates of TOML are texts in JSON.
         mock = read_table(_converter(), decode(encode(written)), Mock)
     except TableError as error:
-        raise MockFileError(file, error.mistakes) from error
-    if mistakes := [*_list_repeated(mock)]:
+        places = {one.partition(":")[0] for one in mistakes}
+        others = [one for one in error.mistakes if one.partition(":")[0] not in places]
+        raise MockFileError(file, [*mistakes, *others]) from error
+    if mistakes := [*mistakes, *_list_repeated(mock)]:
         raise MockFileError(file, mistakes)
     if mock.server.name is None:
         mock = attrs.evolve(mock, server=attrs.evolve(mock.server, name=file.stem))
     return mock
+
+
+def _list_not_finite(written: Any, path: str = "") -> Iterator[str]:
+    """Yield a mistake for each number that TOML has and JSON lacks."""
+    if isinstance(written, float) and not isfinite(written):
+        yield f"{path}: JSON has no {written}; write a number, or a text"
+    elif isinstance(written, dict):
+        for name, one in written.items():
+            yield from _list_not_finite(one, f"{path}.{name}" if path else name)
+    elif isinstance(written, list):
+        for at, one in enumerate(written):
+            yield from _list_not_finite(one, f"{path}[{at}]")
 
 
 def _list_repeated(mock: Mock) -> Iterator[str]:

@@ -209,6 +209,10 @@ class _Encoded(BodyReader):
         if self._lost:
             return self._passing(more=False) if self._direction is C2S else []
         frames = self._carried(self._inner.end())
+        # Events are read as they come: nothing is missing where the stream ends behind one.
+        is_read = isinstance(self._inner, _Events) and not frames
+        if self._decoder is not None and self._decoder.is_cut and not is_read:
+            return [*frames, self._undecoded(f"{self._name}, which is cut short", more=False)]
         return frames + (self._passing(more=False) if self._held else [])
 
     def cut(self) -> list[Frame]:
@@ -218,8 +222,12 @@ class _Encoded(BodyReader):
         self._lost = True
         if isinstance(self._inner, _Bytes) and self._since_message > self._max_bytes:
             return self._passing(more=True)  # as much is recorded as of any body
-        fact = HttpBody(undecoded=self._name, more=self._direction is C2S)
-        return [Frame(self._direction, self._take(), fact=fact, exchange=self._exchange)]
+        return [self._undecoded(self._name, more=self._direction is C2S)]
+
+    def _undecoded(self, codings: str, *, more: bool) -> Frame:
+        """Return a frame with what is held that says that no recording has it."""
+        fact = HttpBody(undecoded=codings, more=more)
+        return Frame(self._direction, self._take(), fact=fact, exchange=self._exchange)
 
     def _passing(self, *, more: bool) -> list[Frame]:
         """Return what is held, as bytes that no recording needs."""

@@ -52,6 +52,11 @@ class ContentDecoder:
         """
         return self._through(self._layers, data)
 
+    @property
+    def is_cut(self) -> bool:
+        """Whether what came ends inside of a coding."""
+        return any(layer.is_open for layer in self._layers)
+
     def _through(self, layers: Sequence[_Inflater], data: bytes) -> Iterator[bytes]:
         if not layers:
             yield data
@@ -67,6 +72,10 @@ class _Inflater:
         self._gzip = name == "gzip"
         self._open: zlib._Decompress | None = None
         self._over = False
+
+    @property
+    def is_open(self) -> bool:
+        return self._open is not None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         full = False

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import os
 import stat
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -269,6 +271,25 @@ def test_a_user_who_works_in_the_home(machine: Machine) -> None:
         str(one.config.path.relative_to(machine.home)) for one in found
     ]
     assert {"user"} == {one.config.scope for one in found}
+
+
+@pytest.mark.parametrize("name", ["url", "httpUrl", "serverUrl", "uri"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        {"command": "x"},
+        {"command": "x", "args": ["y"]},
+        {"command": ["x", "y"]},
+        {"command": "x y"},
+    ],
+)
+def test_a_command_and_a_url(machine: Machine, words: dict[str, Any], name: str) -> None:
+    """Gemini and Qwen take the URL, where a recorder of the command would never be asked."""
+    entry = {**words, name: "https://a.example/mcp"}
+    file = machine.home / ".cursor/mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"s": entry}}), "utf-8")
+    with pytest.raises(CannotRecord, match=f"has a command and `{name}`; clients differ in which"):
+        plan_wrap(only(machine), PROGRAM, "/data/a/")
 
 
 def test_a_name_that_is_not_utf_8(machine: Machine) -> None:

@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mcpmock.protocol.raw_json import elements, items, locate, members, splice, value_at, walk
+from mcpmock.protocol.raw_json import (
+    elements,
+    items,
+    locate,
+    locate_id,
+    members,
+    splice,
+    value_at,
+    walk,
+)
 
 DEEP = b"[" * 100_000 + b"]" * 100_000
 
@@ -52,6 +61,28 @@ def test_members(raw: bytes, expected: dict[str, bytes] | None) -> None:
     """The members of an object are found where they stand, of a name used twice the last one."""
     assert expected == texts(raw)
     assert (expected or {}).get("a") == value_at(raw, ("a",))
+
+
+@pytest.mark.parametrize(
+    ("raw", "before"),
+    [
+        ('{"jsonrpc":"2.0","id":1,"result":{}}', 22),
+        ('{"jsonrpc":"2.0","id":1,"result":{},"id":2}', 41),
+        ('{"jsonrpc":"2.0","id":1,"result":{},"id":1}', 41),
+        ('{"jsonrpc":"2.0","id":1,"id":"2","result":{"id":1}}', 29),
+        ('{"jsonrpc":"2.0","id":1,"result":{"id":1}}', 22),
+        ('{"jsonrpc":"2.0","id":1,"result":{"id":7,"a":[{"id":1}]}}', 22),
+        ('{"jsonrpc":"2.0","id":1,"result":{"a":"\\"id\\":2"}}', 22),
+        ('{"id":1,"jsonrpc":"2.0","result":{},"id":2}', 41),
+        ('{"result":{},"id":1,"jsonrpc":"2.0","id":2}', 41),
+    ],
+)
+def test_the_id_of_a_message(raw: str, before: int) -> None:
+    """Of two the last counts, as for readers of JSON."""
+    span = locate_id(raw.encode())
+    assert span is not None
+    assert before == span.start
+    assert json.dumps(json.loads(raw)["id"]) == raw[slice(*span)]
 
 
 @pytest.mark.parametrize(

@@ -158,6 +158,19 @@ def test_what_is_not_to_be_kept_passes_unnoted() -> None:
     assert ([], 0, 0) == (take.lines, take.ledger.events, take.ledger.lost)
 
 
+def test_why_bodies_are_missing() -> None:
+    """Each reason is named once, the first three of many."""
+    take, told = Take(), list[str]()
+    take.ledger.on_gap = told.append
+    recorder = Recorder(take.ledger)
+    codings = ("br", "gzip", "br", "zstd", "x")
+    fed(recorder, *(down(b"x", HttpBody(undecoded=coding)) for coding in codings))
+    why = [f"a body cannot be decoded from {one}" for one in ("br", "gzip", "zstd")]
+
+    assert [*why[:2], why[0], why[2]] == told[:4]
+    assert "; ".join(why) == take.ledger.gaps[recorder.session].reason
+
+
 def piece(raw: bytes, way: Direction = S2C, *, x: int = 7, last: bool = False) -> Frame:
     return Frame(way, raw, fact=Fragment(last=last), exchange=x)
 

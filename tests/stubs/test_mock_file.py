@@ -212,6 +212,24 @@ ANSWER = "say one of reply, fail, error, hang, recorded"
             ["tool[0].like.e: no kind 'dat': choose any,"],
         ),
         ('[[tool]]\nname = "a"\nreply = 1\nlike = { d = "~1" }', ["tool[0].like.d: kind '~1' com"]),
+        ('[[tool]]\nname = "a"\nreply = inf', ["tool[0].reply: JSON has no inf"]),
+        (
+            '[[tool]]\nname = "a"\nreply = { c = [1.5, -inf, { d = nan }] }',
+            ["tool[0].reply.c[1]: JSON has no -inf", "tool[0].reply.c[2].d: JSON has no nan"],
+        ),
+        (
+            '[[tool]]\nname = "a"\nreply = 1\nwhen = { x = inf }\nafter = "x"\n'
+            "progress = [{ amount = inf }]",
+            [
+                "tool[0].when.x: JSON has no",
+                "tool[0].progress[0].amount: JSON has",
+                "tool[0].after: ",
+            ],
+        ),
+        (
+            '[[announce]]\nmethod = "a"\nparams = { a = nan }',
+            ["announce[0].params.a: JSON has no nan"],
+        ),
         (
             '[[tool]]\nname = "a"\nreply = 1\n[[tool]]\nname = "a"\nreply = 2',
             ["tool[1].name: 'a' is declared twice; write its answers as [[tool.answer]]"],

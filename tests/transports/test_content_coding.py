@@ -170,6 +170,34 @@ def test_what_cannot_be_decoded_passes(media: str, coding: str) -> None:
     assert data == carried(media, frames)
 
 
+CUT = b'{"jsonrpc":"2.0","id":1,"result":{"text":"' + bytes(range(32, 127)) * 9
+
+
+@pytest.mark.parametrize("media", ["application/json", "text/html"])
+@pytest.mark.parametrize("kept", [5, 30, -60, -8, -1])
+@pytest.mark.parametrize("coding", ["gzip", "deflate", "gzip, gzip"])
+def test_a_body_that_is_cut_short(coding: str, kept: int, media: str) -> None:
+    """What can be read of it is recorded, and a frame says that it is not all."""
+    encoder = ContentEncoder(coding.split(", "))
+    data = encoder.encode(CUT, last=True)[:kept]
+    reader = of_response(media, coding)
+    frames = [*reader.feed(data[:3]), *reader.feed(data[3:]), *reader.end()]
+
+    assert HttpBody(undecoded=f"{coding}, which is cut short") == frames[-1].fact
+    assert data == carried(media, frames)
+    assert CUT.startswith(b"".join(frame.raw for frame in frames[:-1] if frame.wire is not None))
+
+
+@pytest.mark.parametrize(("rest", "is_said"), [(b"", False), (b"data: {", True)])
+def test_an_event_stream_without_the_end_of_its_coding(rest: bytes, is_said: bool) -> None:
+    """Events are read as they come, so only one that is cut short is said."""
+    data = ContentEncoder(["gzip"]).encode(b"data: {}\n\n" + rest)
+    reader = of_response("text/event-stream", "gzip")
+    facts = [frame.fact for frame in (*reader.feed(data), *reader.end())]
+    cut = HttpBody(undecoded="gzip, which is cut short")
+    assert is_said is (cut in facts)
+
+
 @pytest.mark.parametrize("coding", UNDECODED)
 def test_a_request_that_cannot_be_decoded_has_an_end(coding: str) -> None:
     """All pieces but the last say that more follows."""

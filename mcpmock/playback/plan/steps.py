@@ -42,8 +42,9 @@ _StreamExchange = int
 
 
 def resumed(events: Sequence[Event]) -> Sequence[Event]:
-    """Return the events with each stream on its first exchange and no event sent twice. The moment
-    at which the client left does not move.
+    """Return the events with each stream on its first exchange and no event sent twice on it, nor
+    one of another stream of the session that comes again where this one is resumed. The moment at
+    which the client left does not move.
     """
     if not has_exchanges(events):
         return events
@@ -111,10 +112,17 @@ class _Continuations:
         last = {stream: x for x, stream in self.continues.items()}
         resumed_chains = set(self.chains.values())
         sent: set[tuple[_StreamExchange, str]] = set()
+        # The TypeScript SDK's example store sends the events of all streams where one is resumed,
+        # what is still on its way on another one too.
+        stored = _stored_events(events)
+        told = {event for place, event in stored.items() if events[place].x not in self.chains}
         again: set[int] = set()
         """The exchanges on which an event comes that was sent before."""
-        for event in events:
+        for place, event in enumerate(events):
             x = event.x
+            if x in self.chains and place in stored:
+                again |= {x} if stored[place] in told else set()
+                told.add(stored[place])
             if x is None or (chain := self.chains.get(x, x)) not in resumed_chains:
                 yield event
                 continue
@@ -128,6 +136,22 @@ class _Continuations:
                 yield event if x == stream else msgspec.structs.replace(event, x=stream)
             if is_message(event):
                 again.discard(x)
+
+
+def _stored_events(events: Sequence[Event]) -> dict[int, tuple[int, str, bytes | None]]:
+    """Return the session, the id and the data of each server-sent event that has an id, by its
+    place.
+    """
+    found: dict[int, tuple[int, str, bytes | None]] = {}
+    waiting: dict[int | None, int] = {}
+    for place, event in enumerate(events):
+        if event.sse is not UNSET and event.sse.id:
+            waiting[event.x] = place
+            found[place] = event.s, event.sse.id, None
+        elif event.d == "s2c" and event.x in waiting and is_message(event):
+            at = waiting.pop(event.x)
+            found[at] = (*found[at][:2], event.payload)
+    return found
 
 
 class EpisodeStep(NamedTuple):

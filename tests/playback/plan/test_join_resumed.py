@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import pytest
+
 from mcpmock.cassette.model import Event
 from mcpmock.playback.plan.steps import resumed
 from mcpmock.protocol.messages import C2S, Frame
@@ -75,6 +77,42 @@ def test_what_was_sent_twice() -> None:
     twice = [*says(2, progress(1, 1), id="e1"), *says(2, progress(1, 2)), ends(2)]
 
     assert ["1 closed", f"1 {progress(1, 2).decode()}", "1 eof"] == told(LEAVES, *COMES_BACK, twice)
+
+
+OTHER = (post(5, call(2, "b"), session="S"), opens(5), says(5, response(2), id="o1"), ends(5))
+
+
+@pytest.mark.parametrize(
+    ("again", "left"),
+    [
+        (says(2, response(2), id="o1"), []),
+        ([*says(2, response(2), id="o1"), *says(2, response(2), id="o1")], []),
+        ([*says(2, progress(1, 1), id="e1"), *says(2, response(2), id="o1")], []),
+        (says(2, progress(1, 9), id="o1"), ["1 sse id=o1", f"1 {progress(1, 9).decode()}"]),
+        (says(2, response(2), id="o2"), ["1 sse id=o2", f"1 {response(2).decode()}"]),
+        (says(2, response(2)), [f"1 {response(2).decode()}"]),
+    ],
+)
+def test_events_of_another_stream(again: list[Frame], left: list[str]) -> None:
+    """Where one stream is resumed, an event of another one with its id and its data counts once."""
+    before = len(told(*OTHER, LEAVES))
+    found = told(*OTHER, LEAVES, *COMES_BACK, again, ANSWER)[before:]
+    assert [*left, "1 sse id=e2", f"1 {response(1).decode()}", "1 eof"] == found
+
+
+def test_events_that_are_on_their_way() -> None:
+    """What comes on the resumed stream first counts where it belongs."""
+    late, asked, end = says(5, response(2), id="o1"), OTHER[:2], ends(5)
+    again = says(2, response(2), id="o1")
+    found = told(*asked, LEAVES, *COMES_BACK, again, late, end, ANSWER)
+    assert ["5 sse id=o1"] == [line for line in found if line.endswith("id=o1")]
+
+
+def test_streams_that_resume_nothing_repeat_what_they_like() -> None:
+    """A standalone stream may send what another one sent."""
+    alone = (get(6, session="S"), opens(6), says(6, response(2), id="o1"))
+    found = told(*OTHER, LEAVES, *COMES_BACK, *alone, ANSWER)
+    assert 2 == sum(line.endswith("sse id=o1") for line in found)
 
 
 def test_an_old_connection_that_closes_late() -> None:
