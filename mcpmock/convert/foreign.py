@@ -39,9 +39,9 @@ _MILLISECONDS = "times finer than a millisecond"
 
 @attrs.frozen
 class ForeignEvent:
-    """One message or gap; `at` is in microseconds since the run began."""
+    """One message or gap; `at_us` is in microseconds since the run began."""
 
-    at: int
+    at_us: int
     content: Frame | Gap
     redacted: bool = False
     """The recorder replaced a secret in it."""
@@ -224,17 +224,17 @@ def _read_mcpsnoop(entries: list[_JsonObject]) -> list[ForeignRun]:
         if run is None:
             lacks = ["the white space in messages", _ENDING]
             run = runs[session] = ForeignRun("mcpsnoop", lacks, moment, marks=_IN_BRACKETS)
-        at, seq = _since(run.began, moment), entry.get("seq", int)
+        at_us, seq = _since(run.began, moment), entry.get("seq", int)
         place = bisect_left(numbers[session], seq)
         missing = seq - numbers[session][place - 1] - 1 if place else 0
         if missing > 0:
             lost = min(missing, _MAX_LOST_EVENTS)
-            run.events.append(ForeignEvent(at, Gap(events=lost, reason="dropped by mcpsnoop")))
-        _add_envelope(run, entry, at)
+            run.events.append(ForeignEvent(at_us, Gap(events=lost, reason="dropped by mcpsnoop")))
+        _add_envelope(run, entry, at_us)
     return list(runs.values())
 
 
-def _add_envelope(run: ForeignRun, entry: _JsonObject, at: int) -> None:
+def _add_envelope(run: ForeignRun, entry: _JsonObject, at_us: int) -> None:
     over_http = entry.get("transport", str, "stdio") == "http"
     if over_http and _HTTP not in run.lacks:
         run.lacks.append(_HTTP)
@@ -245,16 +245,18 @@ def _add_envelope(run: ForeignRun, entry: _JsonObject, at: int) -> None:
         run.target = _argv(command)
     elif direction == "stderr":
         line = text.encode("utf-8", "surrogatepass") + b"\n"
-        run.events.append(ForeignEvent(at, Frame(S2C, line, b"", Stderr()), redacted))
+        run.events.append(ForeignEvent(at_us, Frame(S2C, line, b"", Stderr()), redacted))
     elif entry.fields.get("truncated") == b"true":
         run.events.append(
-            ForeignEvent(at, Gap(events=1, reason="a message that mcpsnoop cut short"))
+            ForeignEvent(at_us, Gap(events=1, reason="a message that mcpsnoop cut short"))
         )
     elif raw is not None:
-        run.events.append(ForeignEvent(at, Frame(_direction(entry, "direction"), raw), redacted))
+        run.events.append(ForeignEvent(at_us, Frame(_direction(entry, "direction"), raw), redacted))
     elif text and not over_http:
         line = text.encode("utf-8", "surrogatepass")
-        run.events.append(ForeignEvent(at, Frame(_direction(entry, "direction"), line), redacted))
+        run.events.append(
+            ForeignEvent(at_us, Frame(_direction(entry, "direction"), line), redacted)
+        )
     else:
         run.left_out += 1  # over HTTP: a status without a body, or a body that is not a message
 
@@ -287,7 +289,7 @@ def _read_npm_cassette(entries: list[_JsonObject]) -> list[ForeignRun]:
             _add_frame(run, entry, _direction(entry, "dir"))
         else:
             run.left_out += 1
-    run.events.sort(key=lambda event: event.at)
+    run.events.sort(key=lambda event: event.at_us)
     return [run]
 
 

@@ -65,7 +65,7 @@ def _convert_run(run: ForeignRun, redactor: Redactor | None) -> bytes:
     lines = [head]
     t = lost = 0
     for n, event in enumerate(run.events, 1):
-        t = max(t, event.at)  # the wall clock may have been set back
+        t = max(t, event.at_us)  # the wall clock may have been set back
         if isinstance(event.content, Gap):
             lost += event.content.events
             lines.append(msgspec.json.encode(Event(n=n, t=t, gap=event.content)) + b"\n")

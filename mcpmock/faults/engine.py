@@ -2,12 +2,20 @@
 
         client end  <->  recorder  <->  FaultEngine  <->  ...  <->  server end
 
-It stands next to the client, behind the recorder: a recording has what the client sent and what it
-received, with the receipt in front. Messages that no fault matches pass unchanged, in the batch in
-which they came; while no fault can be here, nothing is looked at.
+    frames -> `segments`: units -> `triggers`: an outcome -> `session_state`: what is sent, and when
 
-`segments` groups frames, `triggers` decides which faults fire on them, `session_state` keeps what
-affects later messages: what is held, lost, muted or not read.
+    nothing to look at  --a fault that can be here-->  every unit is looked at
+                        <--none, and no trace left--
+
+* A recording has what the client sent and received, each receipt in front of what it is about.
+* What no fault matches passes unchanged, in the batch in which it came.
+* With nothing to look at, a message costs the note of which requests are open. Otherwise each unit,
+  in this order: belongs to an exchange that is muted; answers a request of a fault; is lost; fires;
+  passes behind what is held.
+* The actions of one unit leave in the order: in front of the message, the message, behind it.
+* Lives only here: the exchanges of a batch on which a fault acted, and whether a fault has asked
+  anything itself. A trace is that, a frame that waits for the rest of its unit, and `SessionState`.
+* Not known here: what a kind does, which messages it is for, whose turn it is; other sessions.
 """
 
 from __future__ import annotations
@@ -86,7 +94,7 @@ class FaultEngine(Stage):
         factory=lambda: {m.C2S: UnitSplitter(), m.S2C: UnitSplitter()}
     )
     _posts: ExtraPosts = attrs.field(factory=ExtraPosts)
-    _asked: bool = False
+    _has_asked: bool = False
     """Whether a fault has sent a request of its own: the response must not reach the server."""
 
     def __attrs_post_init__(self) -> None:
@@ -125,8 +133,8 @@ class FaultEngine(Stage):
                 return ()
         if self.transport == "sse":
             self._learn_stream(seen)
-        began = self._state or self._asked or any(self._splitters.values())
-        if not (began or self._triggers.faults):
+        traces = self._state or self._has_asked or any(self._splitters.values())
+        if not (traces or self._triggers.faults):
             self._triggers.calls.overhear(seen)
             return PASS
         batch = _Batch(now, whole=isinstance(seen[-1].fact, m.ExchangeEnd))
@@ -189,7 +197,7 @@ class FaultEngine(Stage):
 
     def _answers_a_fault(self, unit: Unit) -> bool:
         """Return whether this is the response to a request that a fault has sent."""
-        message = unit.frames[-1].content if self._asked and unit.on is On.RESPONSE else None
+        message = unit.frames[-1].content if self._has_asked and unit.on is On.RESPONSE else None
         return isinstance(message, m.Response) and (message.id or b"").startswith(_OWN)
 
     def _fire(self, unit: Unit, subject: Subject, now: float) -> Outcome | None:
@@ -203,7 +211,7 @@ class FaultEngine(Stage):
         outcome.post_frames(partial(self._posts.posted, unit=unit.frames))
         sent = list(outcome.frames())
         self._state.exchanges.note_sent(unit, sent)
-        self._asked |= any(frame.fact is None and _OWN in frame.raw for frame in sent)
+        self._has_asked |= any(frame.fact is None and _OWN in frame.raw for frame in sent)
         if outcome.carried is None:
             self._forget_requests(first, subject)
         for fault, action in outcome.first:

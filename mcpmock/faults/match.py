@@ -215,14 +215,14 @@ class Turn:
     fired: int = 0
     """In how many of these the fault changed something."""
 
-    def comes(self, since: float, random: Random, drawn: dict[str, Any]) -> bool:
+    def comes(self, elapsed_s: float, random: Random, drawn: dict[str, Any]) -> bool:
         """Return another one fits, so many seconds after the session began: is it its turn? Only
         then may the dice be thrown, so that a fault that is not meant changes nothing for one that
         is.
         """
         self.seen += 1
         match, number = self.match, self.seen
-        timely = match.between is None or match.between[0] <= since <= match.between[1]
+        timely = match.between is None or match.between[0] <= elapsed_s <= match.between[1]
         if (
             not timely
             or number <= match.after

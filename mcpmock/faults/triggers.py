@@ -218,8 +218,9 @@ class Triggers:
     ) -> bool:
         if self.began is None:  # a client that is played may speak before the session begins
             self.began = now
-        since = now - self.began
-        return self._is_for(armed, unit, subject) and armed.turn.comes(since, armed.random, drawn)
+        elapsed_s = now - self.began
+        is_for = self._is_for(armed, unit, subject)
+        return is_for and armed.turn.comes(elapsed_s, armed.random, drawn)
 
     def _apply(
         self, armed: Armed, matched: MatchedMessage, dice: Dice, note: Note, *, continues: bool

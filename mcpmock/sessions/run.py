@@ -1,11 +1,24 @@
 """`Setup`, the value that every command fills, and `run_sessions`, which runs it.
 
-The three combinations of a server and a recording are the three kinds of run: a server alone is
-passed through (and recorded, if a recording is given), a recording alone is replayed, and a
-recording with a server behind it answers what it can and leaves the rest to the server.
+    Setup -> run_sessions -> Front.serve(Run): a client comes -> Run.converse(Conversation)
+                                |                                     |
+                                `- Run.recorded: one take, around     `- compose: one pipeline
+                                   all conversations                     -> runner.run, to its end
 
-`compose` is the only place where a pipeline is built. `runner` moves the frames; the fronts beside
-this module bring the clients.
+    client | gates observers head recorder faults translation player translation wire | server
+
+    back and replay     what a run is
+    -----------------   ------------------------------------------------------------------
+    a server            it is passed through, and recorded if a recording is given
+    a replay            the recording answers
+    both                the recording answers what it can, the server, once needed, the rest
+
+* `compose` is the only place where a pipeline is built; every command fills the same `Setup`.
+* A take is opened before the server is started and gets its header after: neither a bad file starts
+  a server nor a failed start leaves a take.
+* Lives only here: the take, the numbers of conversations and exchanges, the server on standby.
+* Not known here: where clients come from (the fronts beside this module), how frames move
+  (`runner`), what a stage does. What a recorder alone needs is imported where it is used.
 """
 
 from __future__ import annotations
@@ -230,9 +243,7 @@ class Run:
         recording is only needed for what the recording lacks: then the take begins with the first
         need.
 
-        With `open_server`, for a run with one conversation, gives the server. It starts between the
-        opening of the file and the header, so that neither a bad file starts a server nor a failed
-        start leaves a take.
+        With `open_server`, for a run with one conversation, gives the server.
         """
         setup, server = self.setup, None
         if setup.back is not None and setup.replay is not None:

@@ -33,9 +33,9 @@ def runs(data: bytes) -> list[ForeignRun]:
 def heard(run: ForeignRun) -> list[tuple[int, Any, Any]]:
     """When, which way and what; of what was lost how much."""
     return [
-        (event.at, None, event.content.events)
+        (event.at_us, None, event.content.events)
         if isinstance(event.content, Gap)
-        else (event.at, event.content.direction, event.content.raw)
+        else (event.at_us, event.content.direction, event.content.raw)
         for event in run.events
     ]
 
@@ -57,7 +57,7 @@ def test_real_recordings_are_read_whole(name: str) -> None:
     ] == methods(run)  # fmt: skip
     assert name.split(".")[0] == run.tool
     assert "how the session ended" in run.lacks
-    times = [event.at for event in run.events]
+    times = [event.at_us for event in run.events]
     assert sorted(times) == times
     assert 2026 == run.began.year
 

@@ -3,6 +3,21 @@
 `Connection` has the stream, `ServerExchange` is one request and its answer. `ListenerContext` is
 what all connections of a listener share: who may come in, how long a body may be, which
 conversation a request belongs to. `server` stands above, `http1` below.
+
+    head --> body --> answer --> written --> head of the next, or idle, or closed
+               |
+               `-- admit(exchange): the listener finds its conversation, which opens the exchange
+
+* One exchange at a time. What the client sends behind it waits in `_input`, 64 KiB at most.
+* A refused request is in no conversation: it is answered here, and the connection closes behind it.
+* From `open` on, the conversation is told what the client says (`deliver`, or it takes it from
+  `inbox`), and once that the exchange is over (`leave`). It calls `send` and `give_up`.
+* While the answer is on its way we read on, to see the client leave: an `ExchangeEnd` from it.
+* Of a pair, this one has the `PairedConnection` to the server. That sees a `ClientConnection`: what
+  the server does to its end is done to ours (`close_behind`, `close_idle`, `leave`), and what the
+  client does to ours by `end_input` and `close`.
+* Lives only here: the bytes of requests, deadlines, which exchange is under way.
+* Not known here: sessions, JSON-RPC, what is recorded; of heads, no more than how they end.
 """
 
 from __future__ import annotations
@@ -176,9 +191,7 @@ class _Refused(Exception):
 
 
 class Connection:
-    """The connection of one client. While an answer is on its way we read on, to see the client
-    leave; what it has to say already waits until the answer is written.
-    """
+    """The connection of one client."""
 
     def __init__(self, stream: trio.abc.Stream, context: ListenerContext) -> None:
         self.out = WriteQueue(emptied=self.written, lossy=True)

@@ -180,7 +180,9 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
         stderr: DescriptorQueue | None = None,
     ) -> None:
         watch = IdleWatch() if mirrors else None
-        self._desk = ListenerContext(router, access, self._admit, tell, unread, body_limit, watch)
+        self._context = ListenerContext(
+            router, access, self._admit, tell, unread, body_limit, watch
+        )
         self._listeners = listeners
         self._session_timeout = session_timeout
         self._stderr = stderr
@@ -194,31 +196,31 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
 
     @property
     def router(self) -> SessionRouter:
-        return self._desk.router
+        return self._context.router
 
     @property
     def authorities(self) -> list[str]:
         """What clients on this machine call us, as `host:port`."""
-        port = self._desk.access.port
+        port = self._context.access.port
         return [f"{name}:{port}" for name in ("127.0.0.1", "localhost", "[::1]")]
 
     def connection_of(self, exchange: int) -> Connection | None:
         """Return the connection that carries an exchange; None once it is over."""
-        return self._desk.carriers.get(exchange)
+        return self._context.carriers.get(exchange)
 
     async def run(self) -> None:
         """Serve all clients, until it is closed."""
         async with trio.open_nursery() as nursery:
             if self._stderr is not None:
                 nursery.start_soon(self._stderr.run)
-            if self._desk.watch is not None:
-                nursery.start_soon(self._desk.watch.run)
+            if self._context.watch is not None:
+                nursery.start_soon(self._context.watch.run)
             for listener in self._listeners:
                 nursery.start_soon(self._listen, listener, nursery)
 
     async def serve(self, stream: trio.abc.Stream) -> None:
         """Serve one connection, until it closes. Nothing that goes wrong in it gets out."""
-        connection = Connection(stream, self._desk)
+        connection = Connection(stream, self._context)
         self._connections.add(connection)
         try:
             await connection.run()
@@ -226,7 +228,7 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
             pass  # it left in the middle of something
         except* Exception as group:  # noqa: BLE001 (whatever it is, the others go on)
             for error in group.exceptions:
-                self._desk.tell(error)
+                self._context.tell(error)
         finally:
             self._connections.discard(connection)
 
@@ -268,23 +270,23 @@ class HttpListener(trio.abc.Listener[HttpServerChannel]):
                 await trio.sleep(_ACCEPT_RETRY_S)
 
     def _admit(self, exchange: ServerExchange, body: bytes) -> HttpRefusal | None:
-        number = self._desk.router.conversation(exchange.request, body, whole=exchange.whole)
+        number = self._context.router.conversation(exchange.request, body, whole=exchange.whole)
         channel = self._channels.get(number)
         if channel is None:
             # A server of its own says what became of a session: an exchange for it goes on as ever,
             # unless a fault has ended the session here.
-            mirrors = self._desk.watch is not None and number not in self._ended
+            mirrors = self._context.watch is not None and number not in self._ended
             if not self._is_new(number) and not mirrors:
                 return _SESSION_ENDED
             channel = HttpServerChannel(
                 number,
-                self._desk.router,
+                self._context.router,
                 self._leave,
                 self._ended.add,
                 self._stderr,
                 self._session_timeout,
                 # A server of its own answers for what it has ended.
-                ENDED_SESSION_LINGER_S if self._desk.watch is None else 0.0,
+                ENDED_SESSION_LINGER_S if self._context.watch is None else 0.0,
             )
             self._channels[number] = channel
             self._new.append(channel)

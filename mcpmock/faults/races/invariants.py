@@ -31,7 +31,7 @@ class _Ledger:
     late: Counter[_Key] = attrs.field(factory=Counter)
     """The messages of a call that came behind its cancellation."""
     cancelled: set[_Key] = attrs.field(factory=set)
-    since: int = 0
+    cancelled_at: int = 0
     """The number of messages before the last cancellation."""
     exchanges: dict[int, list[_Key]] = attrs.field(factory=dict)
     ended: set[_Key] = attrs.field(factory=set)
@@ -99,7 +99,7 @@ def _note_message(ledger: _Ledger, frame: m.Frame, message: object) -> Iterator[
         if message.method == CANCELLED and note.call is not None:
             if frame.direction is note.call.direction and not ledger.answers[key]:
                 ledger.cancelled.add(key)
-                ledger.since, ledger.served = ledger.messages, False
+                ledger.cancelled_at, ledger.served = ledger.messages, False
         elif message.method == PROGRESS and key in ledger.cancelled:
             ledger.late[key] += 1
 
@@ -114,7 +114,7 @@ def _note_response(ledger: _Ledger, message: m.Response, key: _Key | None) -> It
         yield f"{_name(ledger, key)}: answered {ledger.answers[key]} times"
     if key in ledger.cancelled:
         ledger.late[key] += 1
-    elif key[1] > ledger.since:
+    elif key[1] > ledger.cancelled_at:
         ledger.served |= message.error is None
 
 
