@@ -22,6 +22,9 @@ from mcpmock.redaction.placeholders import (
     encoded_parts,
     holds_placeholder,
     normal_number,
+    read_value,
+    spell_value,
+    unspelled,
 )
 
 if TYPE_CHECKING:
@@ -247,6 +250,30 @@ def _decode_json(text: str) -> Any:
 
 
 def _unify_plain(recorded: str, live: str, bindings: Bindings) -> Bindings | None:
+    if "\\" not in recorded:
+        return _unify_as_spelled(recorded, live, bindings)
+    # In JSON inside a text a placeholder may say how its value is spelled there.
+    names = {
+        hole: unspelled(hole.encode()).decode() for hole in _HOLE.findall(recorded) if "\\" in hole
+    }
+    known = {
+        hole: spell_value(hole.encode(), bindings[name])
+        for hole, name in names.items()
+        if name in bindings
+    }
+    found = _unify_as_spelled(recorded, live, {**bindings, **known})
+    if found is None:
+        return None
+    for hole, name in names.items():
+        value = bindings.get(name) if hole in known else read_value(hole.encode(), found[hole])
+        if value is None or found.get(name, value) != value:
+            return None
+        del found[hole]
+        found[name] = value
+    return found
+
+
+def _unify_as_spelled(recorded: str, live: str, bindings: Bindings) -> Bindings | None:
     if _NUMBER_MARK not in recorded:
         return _unify_holes(recorded, live, bindings)
     # In a text with JSON in it the quotes of a number's placeholder belong to it.

@@ -222,10 +222,29 @@ def _escape(live: str, raw: bytes, placeholder: re.Match[bytes]) -> bytes:
     at = max(quote, escaped)
     backslashes = at - len(raw[: max(at, 0)].rstrip(b"\\"))
     depth = (backslashes + 1).bit_length() + (escaped > quote) if at >= 0 else 1
-    spellings = _spellings(placeholder[0])
-    for level in reversed(range(max(depth, *(level + 1 for level in spellings), 1))):
+    return spell_value(placeholder[0], live, depth).encode()
+
+
+def spell_value(placeholder: bytes, live: str, depth: int = 0) -> str:
+    """Return a value as its placeholder says that it is spelled, inside of `depth` strings of JSON
+    at least.
+    """
+    spellings = _spellings(placeholder)
+    for level in reversed(range(max(depth, 0, *(level + 1 for level in spellings)))):
         live = spellings.get(level, PLAIN).spell(live)
-    return live.encode()
+    return live
+
+
+def read_value(placeholder: bytes, text: str) -> str | None:
+    """Return the value that is spelled in a text where a placeholder stands that says how; None if
+    it is none.
+    """
+    value: Any = text
+    for _ in range(max(_spellings(placeholder), default=-1) + 1):
+        value = decode(f'"{value}"'.encode("utf-8", "surrogatepass"))
+        if not isinstance(value, str):
+            return None
+    return str(value)
 
 
 def _spellings(placeholder: bytes) -> dict[int, StringSpelling]:

@@ -257,6 +257,35 @@ def texts_of(answer: Any) -> list[str]:
     return [one["text"] for one in answer["result"]["content"]]
 
 
+@pytest.mark.parametrize("is_known", [False, True])
+@pytest.mark.parametrize("text", ["got {0} ok", "{0}", "[{0}, {0}]x"])
+@pytest.mark.parametrize("value", ESCAPABLE[:3])
+@pytest.mark.parametrize("writer", WRITERS)
+def test_a_client_that_says_what_it_was_told(
+    writer: str, value: str, text: str, *, is_known: bool
+) -> None:
+    """A text with escapes in a request is the recorded one, whether its secret was said before."""
+    told = text.format(written_by(writer, {"password": value}))
+    said = [
+        *([call(1, "login", password=value), response(1, {})] if is_known else []),
+        call(2, "say", text=told), response(2, {"text": told}),
+        call(3, "say", password=value), response(3, {"text": told}),
+    ]  # fmt: skip
+    data = recorded(said, NO_OWN_RULES)
+    assert [json.loads(raw) for raw in said[1::2]] == heard(data, said)
+
+
+def test_a_client_that_says_one_value_twice() -> None:
+    """In two spellings, of which each is that of its place."""
+    text = '{{"password": "{}"}} and {{"password": "{}"}}'
+    said = [call(1, "t", text=text.format("Zo\\u00eb Sch", "Zo\u00eb Sch")), response(1, {})]
+    data = recorded(said, NO_OWN_RULES)
+    others = [("\\u00fcber it", "\u00fcber it", True), ("\\u00fcber it", "\u00e4ber it", False)]
+    for one, other, answered in others:
+        [found] = heard(data, [call(1, "t", text=text.format(one, other)), b""])
+        assert answered is ("result" in found)
+
+
 @pytest.mark.parametrize(
     "spelled",
     ["Zo\\u00eb Sch\u00f6nberg", "\u00eb\\u00Eb\\u00eB", "a\\/b/\u00fc", "\\u0041da \u00eb"],
