@@ -81,8 +81,8 @@ class PlaceholderTable:
         `"7"` are two values, and two numbers of different names are equal by chance.
         """
         self._note(kind, number, own=True)
-        kind = f"{kind}{NUMBER_SUFFIX}"
-        return b'"%b"' % self._placeholder((kind, number), kind, normal_number(number))
+        kind, number = f"{kind}{NUMBER_SUFFIX}", normal_number(number)
+        return b'"%b"' % self._placeholder((kind, number), kind, number)
 
     def number_in_text(self, kind: str, number: bytes) -> bytes | None:
         """Return the placeholder of a number where its digits are a part of a text; None if this

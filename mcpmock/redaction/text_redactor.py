@@ -307,7 +307,8 @@ class TextRedactor:
         others = [span for _, span in walk(text) if text[span.start : span.start + 1] != b'"']
         for span, kind in merged(matches):
             in_number = any(one.start <= span.start and span.end <= one.end for one in others)
-            if in_number or any(one == span for one, _ in inside):
+            is_gone = any(one.start <= span.start and span.end <= one.end for one, _ in inside)
+            if in_number or is_gone:
                 continue
             inside = [one for one in inside if one[0].end <= span.start or span.end <= one[0].start]
             value = text[span.start : span.end]

@@ -275,6 +275,23 @@ def test_a_client_that_says_what_it_was_told(
     assert [json.loads(raw) for raw in said[1::2]] == heard(data, said)
 
 
+@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize(
+    "pattern", ["St\\S+e", "(?P<street>Str[^>\\\\]*)", "e</.*?>", "Gr.*>", "Z\\w+"]
+)
+def test_an_expression_that_matches_a_part_of_a_secret(pattern: str, writer: str) -> None:
+    """What a name gives away goes as a whole, in JSON inside of a text too."""
+    value = "Gr\u00fc\u00dfe</Stra\u00dfe>"
+    text = written_by(writer, {"password": value, "a": "Zo\u00eb"})
+    said = [call(1, "t", password=value, a="Zo\u00eb"), response(1, {"text": text})]
+    rules = RedactionRules.parse(value=[pattern])
+    data = recorded(said, rules)
+
+    assert "e</" not in json.dumps(data.decode().replace("\\", ""), ensure_ascii=False)
+    assert [] == scan_cassette(data, rules)
+    assert [json.loads(said[1])] == heard(data, said)
+
+
 def test_a_client_that_says_one_value_twice() -> None:
     """In two spellings, of which each is that of its place."""
     text = '{{"password": "{}"}} and {{"password": "{}"}}'
@@ -309,6 +326,18 @@ def test_spellings_of_numbers(number: str, rule: str) -> None:
     asked = call(1, "t", ownerName=0).replace(b'"ownerName":0', b'"ownerName":' + number.encode())
     data = recorded([asked, response(1, {"text": text})], rules)
     assert text == heard(data, [asked], rules)[0]["result"]["text"]
+
+
+@pytest.mark.parametrize("rule", ["key", "hashed"])
+@pytest.mark.parametrize(
+    ("asked", "told"), [("1.5e300", "1.5e+300"), ("1.0", "1"), ("12", "12.0"), ("1e3", "1000")]
+)
+def test_a_server_that_spells_a_number_otherwise(asked: str, told: str, rule: str) -> None:
+    """It is the same number."""
+    question = call(1, "t", ownerName=0).replace(b'"ownerName":0', b'"ownerName":' + asked.encode())
+    answer = response(1, {"text": f'{{"ownerName": {told}}}'})
+    [found] = heard(recorded([question, answer], RULES[rule]), [question], RULES[rule])
+    assert json.loads(told) == json.loads(found["result"]["text"])["ownerName"]
 
 
 def test_a_number_that_nobody_said() -> None:
