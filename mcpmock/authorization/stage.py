@@ -116,7 +116,6 @@ class AuthorizationStage(Stage):
 
 
 def _called_tools(body: bytes) -> list[str]:
-    """Return the tools that a body calls."""
     calls = (item for item in m.parse_items(body) if isinstance(item, m.Request))
     names = (
         m.decode(m.member(call.params, "name") or b"null")

@@ -37,7 +37,7 @@ def _files_of(name: str) -> Iterable[Path | str]:
 
 
 def _urls_of(url: str) -> Iterable[str]:
-    """Return one that ends in a slash is a folder."""
+    """One that ends in a slash is a folder."""
     if not (has_magic(url) or url.endswith("/")):
         return [url]
     with reading(url):

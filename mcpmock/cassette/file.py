@@ -121,7 +121,6 @@ def load_together(paths: Sequence[Path]) -> Cassette:
 
 
 def _add(cassette: Cassette, other: Cassette) -> None:
-    """Add the takes and notices of one cassette to another."""
     cassette.takes += other.takes
     cassette.notices += named_notices(other)
 

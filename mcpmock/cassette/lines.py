@@ -165,5 +165,4 @@ class _LineSorter:
 
 
 def _is_event(raw: bytes) -> bool:
-    """Return whether the parser accepts a line as an event."""
     return bool(read("", SUBSTITUTE + b"\n" + raw + b"\n").takes[0].events)

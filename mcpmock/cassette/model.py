@@ -544,7 +544,6 @@ def event_line(n: int, t: int, frame: Frame, *, session: int = 1, redacted: bool
 
 
 def _fields(frame: Frame) -> Sequence[bytes]:
-    """Return the payload of a frame, in parts."""
     match frame.fact:
         case None | messages.Fragment():
             return payload_parts(frame.raw)

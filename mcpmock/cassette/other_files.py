@@ -84,7 +84,6 @@ def _describe_text(name: str, data: bytes, start: bytes) -> tuple[str, str | Non
 
 
 def _describe_document(data: bytes) -> tuple[str, str | None]:
-    """Describe JSON that is spread over lines."""
     kind = _kind_of_document(data[: _MAX_DOCUMENT_BYTES + 1])
     if kind is not None:
         return kind
@@ -109,7 +108,6 @@ def _kind_of_document(data: bytes) -> tuple[str, str | None] | None:
 
 
 def _describe_lines(name: str, first: bytes) -> tuple[str, str | None]:
-    """Describe lines of JSON by the first."""
     known = _kind_of_document(first)
     if known is not None:
         return known

@@ -30,7 +30,7 @@ class ByteSink(Protocol):
 
 
 def _nothing() -> None:
-    """Do nothing."""
+    pass
 
 
 class WriteQueue:

@@ -182,7 +182,6 @@ def _insertion(document: Document, path: Keys, inserted: Sequence[str]) -> Splic
 
 
 def _is_null(document: Document, path: Keys) -> bool:
-    """Return whether `null` stands there."""
     around = document.at(path[:-1])
     return isinstance(around, dict) and path[-1] in around and around[path[-1]] is None
 
@@ -232,7 +231,6 @@ def verify(old: Document, new: Document, path: Keys, *values: Any) -> None:
 
 
 def _replaced(value: Any, path: Keys, new: Any) -> Any:
-    """Return a value with another at a path."""
     if not path:
         return new
     return {**value, path[0]: _replaced(value[path[0]], path[1:], new)}

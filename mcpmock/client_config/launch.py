@@ -189,8 +189,8 @@ def _launch_codex(start: _Start) -> Launch:
 
 
 def _launch_opencode(start: _Start) -> Launch:
-    """Return a variable holds settings that win over those in files, member by member (opencode
-    1.18.33, tried).
+    """Set the variable whose settings win over those in files, member by member (opencode 1.18.33,
+    tried).
     """
     try:
         settings = json.loads(start.environment.get(_OPENCODE_VARIABLE) or "{}")

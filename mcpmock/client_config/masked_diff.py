@@ -90,7 +90,6 @@ def _names(words: Sequence[str]) -> list[int]:
 
 
 def _spellings(word: str) -> tuple[str, str, str]:
-    """Return a word as configurations spell it."""
     return json.dumps(word), json.dumps(word, ensure_ascii=False), f"'{word}'"
 
 

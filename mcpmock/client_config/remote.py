@@ -305,7 +305,6 @@ def _strings(place: str, value: dict[str, Any], key: str) -> dict[str, str]:
 
 
 def _transport_of(word: str) -> str | None:
-    """Return the transport that a client names so."""
     return _TRANSPORTS.get(re.sub(r"[\W_]", "", word).lower())
 
 

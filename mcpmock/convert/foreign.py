@@ -148,7 +148,6 @@ def _cut_to_microseconds(time: str) -> str:
 
 
 def _json_objects(name: str, lines: Sequence[bytes]) -> Iterator[_JsonObject]:
-    """Yield the objects of JSON Lines."""
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue

@@ -502,7 +502,6 @@ def _ask_for(refused: httpx2.Response, scopes: tuple[str, ...]) -> None:
 
 
 def _restore(provider: _Provider, login: ServerLogin) -> None:
-    """Give the provider what it knew when it logged in."""
     context = provider.context
     context.client_info, context.current_tokens = provider.memory.client, provider.memory.tokens
     context.token_expiry_time = _EXPIRED

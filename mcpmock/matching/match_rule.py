@@ -55,7 +55,7 @@ class MatchRule:
         if not dollar or len(words) > 2:
             hint = _hint_at_form(words, bool(dollar))
             raise ValueError(f"{text!r} is not of the form [METHOD [NAME]] $.JSON.PATH{hint}")
-        method, name = [*words, "*", "*"][:2] if words else ("*", "*")
+        method, name = [*words, "*", "*"][:2]
         end = _end_of_path(rest)
         try:
             query = compile_path(path_in_message(dollar + rest[:end].rstrip(), method))

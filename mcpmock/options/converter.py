@@ -171,7 +171,6 @@ def _values_hook(type_: Any, converter: Converter) -> Any:
 
 
 def _mistakes_in(error: BaseException, path: str) -> Iterator[str]:
-    """Yield the mistakes of an error of cattrs, with their paths."""
     if isinstance(error, ClassValidationError | IterableValidationError):
         noted, others = error.group_exceptions()
         for inner, note in noted:

@@ -43,7 +43,7 @@ def is_preflight(head: HttpRequest) -> bool:
 
 
 def preflight_reply(head: HttpRequest) -> list[Frame]:
-    """Return Yes, whatever the path: the request itself is refused where it must be."""
+    """Return a yes, whatever the path: the request itself is refused where it must be."""
     fields = [
         ("Access-Control-Allow-Methods", _METHODS),
         ("Access-Control-Max-Age", str(PREFLIGHT_LIFETIME_S)),

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from mcpmock.matching.kinds import Kind, Tolerance, kind_of_both
+from mcpmock.matching.kinds import Kind, Tolerance, kind_of_both, like
 
 UUID = "123e4567-e89b-12d3-a456-426614174000"
 PAIRS: list[tuple[str, tuple[Any, Any], tuple[Any, ...]]] = [
@@ -97,3 +97,12 @@ def test_what_is_no_tolerance(text: str) -> None:
     """An invalid tolerance is refused with an example."""
     with pytest.raises(ValueError, match="is not a tolerance"):
         Tolerance.parse(text)
+
+
+@pytest.mark.parametrize("kind", ["~1", "~1%", "text", "unordered"])
+def test_a_kind_that_compares_is_no_condition(kind: str) -> None:
+    """A condition has one value; every other kind can be one."""
+    with pytest.raises(ValueError, match=f"kind '{kind}' compares two values; choose any, "):
+        like(kind)
+    assert like("integer")(1)
+    assert not like("/a+/")("b")

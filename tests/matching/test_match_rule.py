@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from typing import Any
 
 import pytest
 from msgspec import UNSET
 
-from mcpmock.matching.match_rule import MatchRule, MatchRules, rule_for, select
+from mcpmock.matching.match_rule import MatchRule, MatchRules, as_glob, rule_for, select
 from mcpmock.matching.paths import Place, compile_path
 
 DOCUMENT: dict[str, Any] = {
@@ -37,6 +38,8 @@ ARGUMENTS = ("params", "arguments")
         ("$.arguments.items[?@.id==4]", {(*ARGUMENTS, "items", 1)}),
         ("$.arguments.items[?@['x=y']==3].id", {(*ARGUMENTS, "items", 0, "id")}),
         ("$.arguments['a b']", {(*ARGUMENTS, "a b")}),
+        ("$.arguments.*[7]", set[Place]()),
+        ("$.arguments['id', 'a b']", {(*ARGUMENTS, "id"), (*ARGUMENTS, "a b")}),
         (
             "$..id",
             {("id",), (*ARGUMENTS, "id"), *((*ARGUMENTS, "items", n, "id") for n in (0, 1))},
@@ -52,7 +55,30 @@ def test_a_path_selects_places(path: str, places: set[Place]) -> None:
     assert places == set(select([rule], DOCUMENT))
     outer = {*rule.query.outer_places(DOCUMENT)}
     assert all(any(place[: len(one)] == one for one in outer) for place in places)
-    assert (places == outer) is ("?" not in path and "-" not in path)
+    assert (places == outer) is {"?", "-", ","}.isdisjoint(path)
+
+
+@pytest.mark.parametrize(
+    ("path", "place", "covered"),
+    [
+        ("$.a", ("params", "a"), True),
+        ("$.a", ("params", "a", 0, "b"), True),
+        ("$.a", ("params",), False),
+        ("$.a[*].b", ("params", "a", 3, "b"), True),
+        ("$.a[*].b", ("params", "a", 3, "c"), False),
+        ("$..id", ("params", "a", "id", "b"), True),
+        ("$..id", ("params", "a", "b"), False),
+        ("$.a[?@.b==1]", ("params", "a", 0), False),
+    ],
+)
+def test_what_a_path_covers(path: str, place: Place, covered: bool) -> None:
+    """The place itself and what is inside of it; a filter covers nothing."""
+    assert covered is MatchRule.parse(path).query.covers(place)
+
+
+def test_a_rule_for_outputs_begins_at_the_output() -> None:
+    """It is for no message, so nothing is inside of its params."""
+    assert {("a",)} == {*MatchRule.parse("output $.a").query.places({"a": 1})}
 
 
 def test_both_evaluations_select_the_same() -> None:
@@ -82,6 +108,8 @@ def test_what_is_nested_deeply_is_searched() -> None:
         ("tools/call search $.a[?@.b==1]=date", "date"),
         ("$['a=b']=/x=[=]y/i", "/x=[=]y/i"),
         ('$["a\\"=b"]', None),
+        ('$["a\\"]=b"]=uuid', "uuid"),
+        ("$['a\\\\']=uuid", "uuid"),
     ],
 )
 def test_a_kind_follows_the_first_equals_sign_outside_of_brackets(
@@ -108,6 +136,36 @@ def test_a_scope_is_a_glob(rule: str, covered: bool) -> None:
     rules = MatchRules.parse([rule])
 
     assert covered is bool(rules.of("tools/call", ("tools/call", "search")))
+
+
+@pytest.mark.parametrize(
+    ("rule", "is_for"),
+    [
+        ("notifications/* $.x", True),
+        ("notifications/progress search $.x", True),
+        ("tools/call $.x", True),
+        ("ping $.x", False),
+        ("notifications/progress find $.x", False),
+    ],
+)
+def test_a_scope_of_what_belongs_to_a_call(rule: str, is_for: bool) -> None:
+    """Its own method, or that of the call."""
+    rules = MatchRules.parse([rule])
+
+    assert is_for is bool(rules.of("notifications/progress", ("tools/call", "search")))
+
+
+@pytest.mark.parametrize(
+    "name", ["a", "a b", "a$b", "a\x1bb", "*", "a?", "[x]", "#1", "\u00e9", "a=b"]
+)
+def test_a_glob_for_one_name(name: str) -> None:
+    """It fits the name, is one word of a rule, and of wildcards has none but `?`."""
+    glob = as_glob(name)
+
+    assert fnmatchcase(name, glob)
+    assert glob.isprintable()
+    assert {" ", "$"}.isdisjoint(glob)
+    assert not fnmatchcase(f"{name}x", glob)
 
 
 def test_what_a_rule_allows() -> None:
@@ -163,6 +221,7 @@ def test_rules_add_up() -> None:
         (("params", "a b", 3), (1, UNSET), ("ignore", 'm n $.params["a b"][3]')),
         (("params", "a", "\x1b"), (1, 2), ("ignore", "m n $.a")),
         (("params",), ({}, 1), ("ignore", "m n $.params")),
+        (("result", "a"), (1, 2), ("ignore", "m n $.result.a")),
         ((), ({}, 1), ("ignore", "m n $")),
     ],
 )

@@ -380,9 +380,7 @@ class Connection:
         return length
 
     async def _serve(self, length: int) -> bool:
-        """Return one request, whose head is that long, and its answer; whether another may
-        follow.
-        """
+        """Serve one request, whose head is that long. Return whether another may follow."""
         head = bytes(self._input[:length])
         del self._input[:length]
         asked = read_head(head)
@@ -418,8 +416,8 @@ class Connection:
         return not asked.closing
 
     async def _take(self, exchange: ServerExchange, source: RequestBody, body: BodyReader) -> bool:
-        """Return the request, handed over whole, or piece by piece where it is long; False if the
-        client leaves before all of it is there.
+        """Hand the request over, whole, or piece by piece where it is long. False if the client
+        leaves before all of it is there.
         """
         frames = [Frame(C2S, fact=exchange.request, exchange=exchange.number)]
         size = 0

@@ -44,7 +44,6 @@ class HttpEnd(ConversationEnd, Generic[ExchangeT]):
         return self._opened.popleft()
 
     async def _wait(self) -> None:
-        """Wait until an exchange opens, or the end closes."""
         await self._changed.park()
 
     def held(self, like: Frame) -> int:

@@ -79,7 +79,7 @@ class IdleWatch:
 
 
 def _nothing() -> None:
-    """Do nothing."""
+    pass
 
 
 class PairedConnection:

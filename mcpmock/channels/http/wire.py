@@ -114,7 +114,7 @@ class Wire:
         return None if self._lowest is None else self._lowest.fileno()
 
     def end_output(self) -> bool:
-        """Return the peer sees the end of what is written; False where only a close can say that
+        """Show the peer the end of what is written; False where only a close can say that
         (TLS).
         """
         if self._socket is None:
