@@ -37,7 +37,7 @@ def _files_of(name: str) -> Iterable[Path | str]:
 
 
 def _urls_of(url: str) -> Iterable[str]:
-    """One that ends in a slash is a folder."""
+    """Return the URLs of cassettes: that of a folder ends in a slash."""
     if not (has_magic(url) or url.endswith("/")):
         return [url]
     with reading(url):

@@ -13,7 +13,7 @@ from mcpmock.faults.match import Match, MatchPlace, Subject, Turn, concerns, fit
 from mcpmock.faults.registry import KINDS
 from mcpmock.protocol.correlation import Attribution, Correlation
 from mcpmock.protocol.messages import Request
-from tests.support import c2s, call, request, response, s2c
+from tests.support import c2s, call, notification, request, response, s2c
 
 
 def subject(raw: bytes) -> Subject:
@@ -69,6 +69,15 @@ def test_conditions(match: dict[str, Any], does: bool) -> None:
     """All that is named has to hold, for a request and for what answers it."""
     assert does is fits(Match(**match), subject(WEATHER), PLACE)
     assert does is fits(Match(**match), answered(WEATHER, response(5)), PLACE)
+
+
+def test_what_has_no_id() -> None:
+    """A notification, and what is no message."""
+    told = c2s(notification("notifications/roots/list_changed"))
+    garbage = c2s(b"x")
+
+    assert not fits(Match(id=5), Subject(told, told.content, None), PLACE)  # type: ignore[arg-type]
+    assert not fits(Match(id=5), Subject(garbage, None, None), PLACE)
 
 
 def test_other_names() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import Unit
-from mcpmock.faults.session_state import MutedExchanges, lines_of, way_of
+from mcpmock.faults.session_state import MutedExchanges, SessionState, lines_of, way_of
 from mcpmock.protocol.correlation import PendingCall
 from mcpmock.protocol.messages import C2S, S2C, Request, parse
 from tests.support import answers, c2s, ends, hangs_up, post, request, response, s2c, says
@@ -71,3 +71,14 @@ def test_what_is_over_is_forgotten() -> None:
     exchanges.note_sent(Unit([ends(2)]), [ends(2)])
 
     assert not exchanges
+
+
+def test_what_may_concern_what_comes_next() -> None:
+    """A muted exchange, and a way on which everything is lost."""
+    muted, lost = SessionState(), SessionState()
+    assert not muted
+
+    muted.mute(3)
+    lost.lose_rest([c2s(b"x")])
+    assert muted
+    assert lost

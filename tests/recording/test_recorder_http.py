@@ -213,6 +213,15 @@ def test_what_came_of_a_message_that_was_cut_off_is_noted(cut: Frame) -> None:
     assert 0 == take.ledger.lost
 
 
+def test_what_comes_the_other_way_cuts_nothing_off() -> None:
+    """A server may answer before it has read all of a long message."""
+    take = Take()
+    fed(Recorder(take.ledger), piece(b'{"a":', C2S), down(fact=STREAM, x=7))
+    fed(Recorder(take.ledger), piece(b"1}", C2S, last=True))
+
+    assert [b"", b'{"a":1}'] == [frame.raw for frame in take.frames()]
+
+
 def test_a_gap_is_told_in_its_own_session() -> None:
     """What each session lost is noted as its own, ahead of whatever comes next."""
     take = Take(full=True)
