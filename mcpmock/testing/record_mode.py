@@ -40,13 +40,15 @@ def check_choice(word: str, words: tuple[str, ...], subject: str) -> str:
 
 def config_mode(config: pytest.Config) -> str:
     """Return the record mode of a run of pytest. Raises UsageError for an unknown one."""
-    import pytest
-
-    from mcpmock.errors import McpMockError
-
     environment = os.environ.get(ENVIRONMENT, "")
     ini = str(config.getini("mcpmock_record"))
     try:
         return resolve_mode(config.getoption("mcpmock_record"), environment, None, ini)
-    except McpMockError as error:
+    except Exception as error:
+        import pytest
+
+        from mcpmock.errors import McpMockError
+
+        if not isinstance(error, McpMockError):
+            raise
         raise pytest.UsageError(f"mcpmock: {error}") from error

@@ -44,7 +44,7 @@ def test_no_cassette(tmp_path: Path) -> None:
     path = tmp_path / "no.jsonl"
     with pytest.raises(McpMockError, match=r"mcpmock record -o .*no\.jsonl -- COMMAND"):
         require_cassette(Settings(path=path))
-    with pytest.raises(pytest.fail.Exception, match="with --mcp-record=once"):
+    with pytest.raises(McpMockError, match="with --mcp-record=once"):
         require_cassette(Settings(path=path, server=("x",)))
 
 
