@@ -20,6 +20,7 @@ import trio
 
 from mcpmock.api.log import Call
 from mcpmock.api.targets import say
+from mcpmock.batch.sources import is_mock
 from mcpmock.errors import McpMockError
 from mcpmock.faults.races.grid import Cell
 from mcpmock.faults.receipts import Armed
@@ -31,7 +32,7 @@ from .cassette_store import CassetteStore
 from .markers import RULES, Markers, check_known
 from .races import MOMENT_TIMEOUT_S, Race, Raced, recorded_races
 from .servers import ServerUse, using
-from .settings import CassettePlace, Settings, SuiteOptions, read_settings
+from .settings import STUB_ALONE, CassettePlace, Settings, SuiteOptions, read_settings
 from .unused import FAIL, UnusedTally
 
 Answer = dict[str, Any] | list[Any] | int | None
@@ -283,7 +284,8 @@ def _read(
     given = {KEYWORDS[name]: value for name, value in options.items()}
     words = {"cassette": cassette, **given, **more}
     own = {name: words[name] for name in words if name not in RULES and words[name] is not None}
-    return read_settings(CassettePlace(Path(folder), Path(folder)), Markers(own, [given]), _RUN)
+    place = CassettePlace(Path(folder), Path(folder), STUB_ALONE if is_mock(cassette) else None)
+    return read_settings(place, Markers(own, [given]), _RUN)
 
 
 def _race(race: Mapping[str, Any], settings: Settings, use: ServerUse) -> Race:

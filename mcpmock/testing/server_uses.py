@@ -25,12 +25,10 @@ from .cassette_store import CassetteStore
 from .markers import RULES, Markers, check_keywords
 from .plugin_session import without_traceback
 from .servers import RecordingServer, ServerUse, using
-from .settings import Settings, place_of, read_settings, suite_options_of
+from .settings import STUB_ALONE, Settings, place_of, read_settings, suite_options_of
 
 if TYPE_CHECKING:
     from .coverage import CoverageTally
-
-_STUB_ALONE = "mcpmock_serve.jsonl"
 
 
 @attrs.define
@@ -195,7 +193,7 @@ class ServerFactory:
         place = place_of(
             self.config,
             folder,
-            _STUB_ALONE if "stub" in given or is_mock(given.get("cassette")) else None,
+            STUB_ALONE if "stub" in given or is_mock(given.get("cassette")) else None,
         )
         try:
             check_keywords(keywords, TestServerOptions, "the call")

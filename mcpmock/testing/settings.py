@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     import pytest
 
 MAX_FILE_NAME_LENGTH = 100
+STUB_ALONE = "mcpmock_serve.jsonl"
+"""The name of a cassette that a server of a stub alone does not have."""
 _UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
 _REPLAY = {one.name for one in options_of(ReplayOptions)}
 _SEED_VARIABLE = "MCPMOCK_SEED"

@@ -121,7 +121,7 @@ def run(
 
 
 @pytest.mark.parametrize(
-    ("runner", "sdk", "version"), product(RUNNERS, (1, 2), (20, 22)) if EVERY else SAMPLE
+    ("runner", "sdk", "version"), [*product(RUNNERS, (1, 2), (20, 22))] if EVERY else SAMPLE
 )
 def test_the_manual(
     folder: Path, environment: dict[str, str], runner: str, sdk: int, version: int

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -10,7 +12,8 @@ from typing import Any
 import pytest
 
 from mcpmock.errors import McpMockError
-from mcpmock.testing.control import ControlledServers, FailedTestError
+from mcpmock.testing.control import KEYWORDS, ControlledServers, FailedTestError
+from mcpmock.version import VERSION
 from tests.support import INITIALIZE, request
 from tests.support.http_caller import posts
 from tests.support.slow_call import CASSETTE
@@ -95,6 +98,25 @@ async def test_what_fails_a_test(
         return
     with pytest.raises(FailedTestError, match=text):
         await servers.answer("stop", {"server": 1})
+
+
+async def test_a_mock(servers: ControlledServers, folder: Path) -> None:
+    """A file of answers written by hand is a server as well."""
+    (folder / "mock.toml").write_text('[[tool]]\nname = "now"\nresult = "noon"\n')
+    started = await start(servers, folder, cassette="mock.toml")
+    await ask(started["url"])
+
+    assert await servers.answer("stop", {"server": 1}) is None
+
+
+def test_the_package_declares_what_there_is() -> None:
+    """The types of the npm package have each option, and it has our version."""
+    package = Path(__file__).parents[2] / "tools" / "npm"
+    types = (package / "index.d.cts").read_text("utf-8")
+    body = types.partition("export interface McpmockOptions {")[2].partition("\n}")[0]
+
+    assert {*KEYWORDS, "race", "test"} == set(re.findall(r"^  (\w+)\?:", body, re.M))
+    assert VERSION == json.loads((package / "package.json").read_text("utf-8"))["version"]
 
 
 async def test_faults(servers: ControlledServers, folder: Path) -> None:

@@ -84,6 +84,7 @@ class Control {
   #open = 0;
   #idle;
   #rest = '';
+  #ended;
 
   constructor() {
     const [program, ...words] = command();
@@ -99,6 +100,7 @@ class Control {
 
   /** Send a request, and wait for its result. */
   async ask(method, params) {
+    if (this.#ended) throw this.#ended;
     const id = this.#next++;
     const answered = new Promise((resolve, reject) => this.#waiting.set(id, { resolve, reject }));
     this.#hold(true);
@@ -134,7 +136,8 @@ class Control {
 
   #end(why) {
     if (control === this) control = undefined;
-    for (const { reject } of this.#waiting.values()) reject(new McpmockError(`mcpmock: ${why}`));
+    this.#ended ??= new McpmockError(`mcpmock: ${why}`);
+    for (const { reject } of this.#waiting.values()) reject(this.#ended);
   }
 
   #hold(on) {
@@ -208,7 +211,7 @@ class Server {
   }
 
   /** Let the runner say how the test ends: only then is a recording kept. */
-  async watch(onTestEnd) {
+  watch(onTestEnd) {
     if (!this.#records || !onTestEnd) return;
     this.#told = true;
     onTestEnd(async (passed) => {
@@ -248,7 +251,7 @@ async function mcpmock(cassette, { race, test, ...options } = {}) {
       race,
     });
     const server = new Server(running, started, race);
-    await server.watch(runner.onEnd);
+    server.watch(runner.onEnd);
     return server;
   } catch (error) {
     running.count(-1);
