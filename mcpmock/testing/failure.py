@@ -29,7 +29,6 @@ from mcpmock.redaction.redaction_rules import RedactionRules
 from mcpmock.redaction.redactor import Redactor
 from mcpmock.view.html_page import encode
 from mcpmock.view.miss_report import miss_lines
-from mcpmock.view.report import report_page
 
 from .settings import Settings
 
@@ -167,6 +166,8 @@ def write_failure_page(
     """Write the page of a test. Gives the path, and a line that says where the page is, or why
     there is none.
     """
+    from mcpmock.view.report import report_page
+
     name = re.sub(r"[^\w.-]+", "-", test).strip("-")
     if len(name) > MAX_NAME_CHARS:
         name = f"{name[:MAX_NAME_CHARS]}-{sha256(test.encode()).hexdigest()[:8]}"

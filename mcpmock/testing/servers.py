@@ -15,7 +15,6 @@ import attrs
 import trio
 
 from mcpmock.api.cassettes import load
-from mcpmock.api.drive import Driven, drive_server
 from mcpmock.api.recorded_calls import RecordedCalls
 from mcpmock.api.sdk_transport import sdk_transport
 from mcpmock.api.server import ReplayServer, read_authorization, replay_options
@@ -46,6 +45,8 @@ from .settings import Settings
 from .unused import IGNORE, CassetteUse, unused_requests
 
 if TYPE_CHECKING:
+    from mcpmock.api.drive import Driven
+
     from .coverage import CoverageTally
 
 
@@ -95,6 +96,8 @@ class Client:
         in `mcpmock.drive`. Blocks, so the
         server must not run in the event loop of the test. Raises CassetteError, CannotStart.
         """
+        from mcpmock.api.drive import drive_server
+
         from .plugin_session import without_traceback
 
         settings = self.settings
