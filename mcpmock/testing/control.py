@@ -150,13 +150,14 @@ class ControlledServers:
         options: Mapping[str, Any],
         folder: str,
         test: str = "",
+        mode: str | None = None,
         race: Mapping[str, Any] | None = None,
     ) -> Answer:
         """Start the server of a test: its number, its URL, and the command for stdio."""
         if not isinstance(race, dict | None):
             raise TypeError(f"race {race!r}: give one of races()")
         given = {} if race is None else {"races": race.get("match", {})}
-        settings = _read(cassette, options, folder, given)
+        settings = _read(cassette, options, folder, given, mode)
         if settings.may_be_born:
             settings = settings.as_born(self._store.is_born(settings.path))
         with ExitStack() as stack:
@@ -275,7 +276,11 @@ def _checked(
 
 
 def _read(
-    cassette: str, options: Mapping[str, Any], folder: str, more: Mapping[str, Any]
+    cassette: str,
+    options: Mapping[str, Any],
+    folder: str,
+    more: Mapping[str, Any],
+    mode: str | None = None,
 ) -> Settings:
     """Return the settings of a server. Raises TypeError, McpMockError for wrong options."""
     if not isinstance(options, dict):
@@ -285,7 +290,7 @@ def _read(
     words = {"cassette": cassette, **given, **more}
     own = {name: words[name] for name in words if name not in RULES and words[name] is not None}
     place = CassettePlace(Path(folder), Path(folder), STUB_ALONE if is_mock(cassette) else None)
-    return read_settings(place, Markers(own, [given]), _RUN)
+    return read_settings(place, Markers(own, [given]), attrs.evolve(_RUN, record=mode))
 
 
 def _race(race: Mapping[str, Any], settings: Settings, use: ServerUse) -> Race:

@@ -36,8 +36,9 @@ NEWER_NODE = PARTS / "conformance" / "venv" / "lib"
 FILE = re.compile(r"^```[jt]s\n// ([\w.]+)\n(.*?)^```$", re.M | re.S)
 CALL = "const result = await client.callTool("
 HIDDEN = "await client.callTool({ name: 'weather', arguments: { city: 'Rome' } }).catch(() => 0);\n"
-VITEST = ["node", "node_modules/vitest/vitest.mjs", "run"]
-JEST = ["node", "node_modules/jest/bin/jest.js", "--testMatch=**/*.test.cjs"]
+PATIENCE = "--testTimeout=60000"
+VITEST = ["node", "node_modules/vitest/vitest.mjs", "run", PATIENCE]
+JEST = ["node", "node_modules/jest/bin/jest.js", "--testMatch=**/*.test.cjs", PATIENCE]
 RUNNERS = {
     "vitest": ([*VITEST, "weather.test.ts"], "weather.test.ts", r"1 failed.* 1 passed"),
     "jest": ([*JEST], "weather.test.cjs", r"Tests: +1 failed, 1 passed"),

@@ -149,8 +149,10 @@ async def test_only_a_test_that_passes_replaces_a_cassette(
 ) -> None:
     """Also where that is said later, or never."""
     new = folder / "new.jsonl"
-    options = {"record": "once", "server": DEMO}
-    started = await start(servers, folder, cassette="new.jsonl", options=options, test="a test")
+    options = {"record": "none", "server": DEMO}
+    started = await start(
+        servers, folder, cassette="new.jsonl", options=options, mode="once", test="a test"
+    )
     await ask(started["url"])
     assert started["records"]
     await servers.answer("stop", {"server": 1, "passed": None})
@@ -178,6 +180,7 @@ async def test_only_a_test_that_passes_replaces_a_cassette(
         ("start", {"options": {"faults": "latenc:tool=x"}}, "latenc"),
         ("start", {"options": {"faults": {"a": 1}}}, "is not a fault"),
         ("start", {"options": {"record": "sometimes"}}, "no record mode 'sometimes'"),
+        ("start", {"mode": "sometimes"}, "no record mode 'sometimes'"),
         ("start", {"options": {"record": "all"}}, "name one in the options, server"),
         ("start", {"options": {"server": ["x"], "serverUrl": "http://x.test"}}, "exclusive"),
         ("start", {"options": {"unused": "no"}}, "no value of unused"),

@@ -16,7 +16,7 @@ const { isMainThread } = require('node:worker_threads');
 // The global object of a jest environment has none under Node 20; compilers look for it there.
 Symbol.asyncDispose ??= Symbol('Symbol.asyncDispose');
 
-const IDLE_MS = 2000;
+const IDLE_MS = 5000;
 const RUNNER_POLL_MS = 250;
 const HOW_TO_GET_IT =
   'install it with `pip install mcpmock`, `pipx install mcpmock` or `uv tool install mcpmock`, ' +
@@ -149,10 +149,13 @@ class Control {
 
 let control;
 
+const inRunner = Boolean(
+  process.env.VITEST || process.env.JEST_WORKER_ID || process.env.NODE_TEST_CONTEXT,
+);
+
 /** Let a worker end when its runner was killed: vitest and node leave it alone then, for ever. */
 function endWithRunner() {
-  const forked = process.send && (process.env.VITEST || process.env.JEST_WORKER_ID);
-  if (!isMainThread || !(forked || process.env.NODE_TEST_CONTEXT)) return;
+  if (!isMainThread || !(process.send || process.env.NODE_TEST_CONTEXT)) return;
   const runner = process.ppid;
   setInterval(() => {
     if (process.ppid !== runner) process.kill(process.pid, 'SIGKILL');
@@ -248,6 +251,7 @@ async function mcpmock(cassette, { race, test, ...options } = {}) {
       options: withFiles(options),
       folder: process.cwd(),
       test: runner.name,
+      mode: process.env.MCPMOCK_RECORD || undefined,
       race,
     });
     const server = new Server(running, started, race);
@@ -375,5 +379,15 @@ try {
   // loaded while a test runs: nobody says how it ends
 }
 
-endWithRunner();
+if (inRunner) {
+  endWithRunner();
+  try {
+    // While the test file loads what else it needs: it is there when a test asks for a server.
+    control = new Control();
+    control.count(0);
+  } catch {
+    // who starts a server hears it
+  }
+}
+
 module.exports = { mcpmock, races, McpmockError };
