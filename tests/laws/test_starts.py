@@ -44,6 +44,7 @@ main()
         (["proxy", "--", "{server}"], [*_HTTP, "mcpmock.playback", "mcpmock.redaction"], 52, 20),
         (["record", "-o", "{new}", "--", "{server}"], [*_HTTP, "rich", "mcpmock.playback"], 71, 31),
         (["replay", "{file}"], [*_HTTP, "rich", "mcpmock.recording"], 95, 70),
+        (["control"], ["pytest", "mcpmock.semantic_diff", "mcpmock.view.report"], 205, 190),
         (["drive", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 100, 62),
         (["verify", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 112, 86),
     ],
