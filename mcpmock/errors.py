@@ -113,6 +113,15 @@ class CannotStart(McpMockError):
         super().__init__(text)
 
 
+class NotOnThisPlatform(McpMockError):
+    """The operating system lacks what this needs: `what` is that, `instead` what to do."""
+
+    exit_code = 2
+
+    def __init__(self, what: str, instead: str) -> None:
+        super().__init__(f"{what} does not work on this operating system; {instead}")
+
+
 class CannotReach(McpMockError):
     """What the user gave the URL of, with this option, takes no connection."""
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import signal
+import sys
 from collections import deque
 from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future
@@ -94,7 +95,7 @@ def processes(jobs: int) -> Iterator[Executor | None]:
 
     # Forked, they have at once what this process has imported: else each would take 0.2 s for that.
     # There are no threads yet that a fork could break.
-    context = multiprocessing.get_context("fork")
+    context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin_worker)
     try:
         yield pool

@@ -2,7 +2,7 @@
 that touches files.
 
 Append only while recording, one `write` for each batch of events; kill -9 then loses nothing that a
-peer has seen. The lock is the kernel's (`flock`), so no crash leaves one. Rewrites are atomic:
+peer has seen. The lock is the kernel's (`platforms`), so no crash leaves one. Rewrites are atomic:
 whatever fails, the old file survives. `parser` decodes the bytes; `sessions` decides how long to
 wait for a lock.
 
@@ -13,7 +13,6 @@ the cassette. Readers read it too, until a recorder that closes joins it (`join_
 from __future__ import annotations
 
 import errno
-import fcntl
 import gzip
 import hashlib
 import os
@@ -28,6 +27,15 @@ from typing import BinaryIO, Protocol, TypeGuard
 import msgspec
 
 from mcpmock.errors import CassetteError
+from mcpmock.platforms import (
+    BINARY,
+    NO_LINK,
+    NO_WAIT,
+    REPLACES_OPEN_FILES,
+    keep_owner,
+    read_at,
+    try_lock,
+)
 from mcpmock.printable import mcpmock_command, shell_command
 
 from .model import Cassette, Footer, Header, Notice
@@ -149,7 +157,7 @@ def read_bytes(path: Path, *, damaged: bool = False) -> bytes:
     Raises CassetteError; with `damaged`, a packed file that was cut off gives what can be unpacked.
     """
     try:
-        with open(_open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        with open(_open(path, os.O_RDONLY | NO_WAIT), "rb") as file:
             return read_all(file, path, packed=path.suffix == ".gz", damaged=damaged)
     except OSError as error:
         raise unusable(path, error, written=False) from error
@@ -225,16 +233,24 @@ def rewrite(path: Path, data: bytes, *, was: bytes | None = None) -> None:
     """
     path = path.resolve()
     locked: int | None = None
+
+    def let_go() -> None:
+        nonlocal locked
+        if locked is not None and not REPLACES_OPEN_FILES:
+            os.close(locked)
+            locked = None
+
     try:
         if path.exists():
-            locked = _open(path, os.O_RDONLY | os.O_NONBLOCK)
+            locked = _open(path, os.O_RDONLY | NO_WAIT)
             if not _lock(locked, path):
                 raise CassetteError(path, "is being recorded to", hint="try again later")
             if was is not None and read_bytes(path) != was:
                 raise CassetteError(
                     path, "changed while it was being rewritten", hint="run it again"
                 )
-        replace_file(path, gzip.compress(data, mtime=0) if path.suffix == ".gz" else data)
+        new = gzip.compress(data, mtime=0) if path.suffix == ".gz" else data
+        replace_file(path, new, let_go)
     except OSError as error:
         raise unusable(path, error) from error
     finally:
@@ -318,7 +334,7 @@ def _append_file(path: Path, sibling: Path) -> bool:
         if packed not in whole:
             replace_file(path, whole + packed)
         return True
-    with open(_open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW), "r+b") as file:
+    with open(_open(path, os.O_RDWR | os.O_APPEND | NO_LINK), "r+b") as file:
         whole = file.read()
         if len(whole) + len(data) > MAX_BYTES:
             return False
@@ -334,7 +350,7 @@ def _append_file(path: Path, sibling: Path) -> bool:
 @contextmanager
 def _locked(path: Path, flags: int = 0) -> Iterator[int | None]:
     """Hold the lock of the open file; None if a recorder has it."""
-    fd = _open(path, os.O_RDWR | os.O_APPEND | os.O_NONBLOCK | os.O_NOFOLLOW | flags)
+    fd = _open(path, os.O_RDWR | os.O_APPEND | NO_WAIT | NO_LINK | flags)
     try:
         yield fd if _lock(fd, path) else None
     finally:
@@ -343,7 +359,7 @@ def _locked(path: Path, flags: int = 0) -> Iterator[int | None]:
 
 def _first_header(path: Path) -> Header | None:
     try:
-        with open(_open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW), "rb") as file:
+        with open(_open(path, os.O_RDONLY | NO_WAIT | NO_LINK), "rb") as file:
             data = file.read(_MAX_HEADER_BYTES)
         if path.suffix == ".gz":
             data = zlib.decompressobj(wbits=31).decompress(data, _MAX_HEADER_BYTES)
@@ -418,7 +434,7 @@ class TakeFile:
         """
         line = msgspec.json.encode(header) + b"\n"
         self._hash(line)
-        torn = self._size and os.pread(self._fd, 1, self._size - 1) != b"\n"
+        torn = self._size and read_at(self._fd, 1, self._size - 1) != b"\n"
         self._start = self._size + bool(torn)
         self._ahead = b"\n" + line if torn else line
         self._write(b"")
@@ -462,9 +478,9 @@ class TakeFile:
     def _replace_lines(self, revise: Callable[[bytes], bytes], events: int) -> None:
         temporary = _temporary(self.path)
         mode = stat.S_IMODE(os.fstat(self._fd).st_mode)
-        fd = os.open(temporary, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL, mode)
+        fd = os.open(temporary, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL | BINARY, mode)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            try_lock(fd)
             digest = hashlib.sha256()
             with open(self.path, "rb") as source, open(fd, "wb", closefd=False) as target:
                 _copy(source, target, self._start)
@@ -545,7 +561,7 @@ def open_take(path: Path, *, overwrite: bool = False, new: bool = False) -> Take
     refuses an existing one. Raises CassetteError for whatever cannot be a cassette, before anything
     was changed.
     """
-    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_NONBLOCK | os.O_NOFOLLOW
+    flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | NO_WAIT | NO_LINK
     try:
         existed = path.exists()
         if new and existed:
@@ -557,7 +573,7 @@ def open_take(path: Path, *, overwrite: bool = False, new: bool = False) -> Take
         os.close(fd)
         return None
     try:
-        start = os.pread(fd, _MAX_HEADER_BYTES, 0)
+        start = read_at(fd, _MAX_HEADER_BYTES, 0)
         if not overwrite:
             newer = unreadable(start.partition(b"\n")[0])
             reason = describe_other(str(path), start)[0] if is_other(start) else newer
@@ -596,13 +612,8 @@ def replace_file(path: Path, data: bytes, check: Callable[[], None] = lambda: No
             file.write(data)
             file.flush()
             if old is not None:
-                try:
-                    os.chown(file.fileno(), old.st_uid, old.st_gid)
-                except PermissionError as error:  # only root may give a file away
-                    if old.st_uid != os.geteuid():
-                        reason = "belongs to another user"
-                        raise PermissionError(error.errno, reason, str(path)) from error
-                os.chmod(file.fileno(), stat.S_IMODE(old.st_mode))
+                keep_owner(file.fileno(), path, old)
+                os.chmod(temporary, stat.S_IMODE(old.st_mode))
             os.fsync(file.fileno())
         check()
         os.replace(temporary, path)
@@ -630,7 +641,7 @@ def _start_anew(path: Path, fd: int) -> TakeFile:
     backup = next(name for name in names if not os.path.lexists(name))
     path.rename(backup)
     fresh = _open(path, os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_EXCL)
-    fcntl.flock(fresh, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    try_lock(fresh)
     os.close(fd)
     return TakeFile(path, fresh, backup=backup, created=True)
 
@@ -640,9 +651,8 @@ def _lock(fd: int, path: Path) -> bool:
     meanwhile).
     """
     try:
-        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return os.path.samestat(os.fstat(fd), os.stat(path))
-    except (BlockingIOError, FileNotFoundError):
+        return try_lock(fd) and os.path.samestat(os.fstat(fd), os.stat(path))
+    except FileNotFoundError:
         return False
 
 
@@ -650,7 +660,7 @@ def _open(path: Path, flags: int) -> int:
     """Open a regular file, and nothing else: a device, a pipe or a folder is refused without
     waiting on it.
     """
-    fd = os.open(path, flags, 0o600)
+    fd = os.open(path, flags | BINARY, 0o600)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)
         raise OSError(errno.EINVAL, "is not a regular file")

@@ -8,11 +8,12 @@ trio then (`cli.run_setup`) has both happen at once.
 from __future__ import annotations
 
 import os
-import signal
 import subprocess
+import sys
 from collections.abc import Sequence
 
-from mcpmock.errors import CannotStart
+from mcpmock.errors import CannotStart, NotOnThisPlatform
+from mcpmock.platforms import KILL, signal_group
 
 from . import inherited
 from .process_watchdog import ProcessWatchdog
@@ -27,12 +28,14 @@ class ChildProcess:
         Raises CannotStart, as a shell would fail: 127 where there is no such command, 126 where it
         is not executable.
         """
+        self._adopted = False
+        if sys.platform == "win32":
+            raise NotOnThisPlatform("a server over stdio", "reach one at a URL")
         try:
             self._start(command)
         except OSError as error:
             found = not isinstance(error, FileNotFoundError)
             raise CannotStart(command[0], os.strerror(error.errno or 0), found=found) from error
-        self._adopted = False
 
     @property
     def pid(self) -> int:
@@ -47,7 +50,7 @@ class ChildProcess:
         """End it at once, with its process group, unless it was adopted."""
         if not self._adopted:
             self._adopted = True
-            self.kill(signal.SIGKILL)
+            self.kill(KILL)
             self.process.wait()
             self.guard.dismiss()
             _close(self.stdin, self.stdout, self.stderr)
@@ -55,7 +58,7 @@ class ChildProcess:
     def kill(self, signum: int) -> None:
         """Send a signal to its process group."""
         try:
-            os.killpg(self.pid, signum)
+            signal_group(self.pid, signum)
         except ProcessLookupError:
             pass  # it was quicker
         except PermissionError:

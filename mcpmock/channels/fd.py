@@ -4,7 +4,7 @@ Our stdin and stdout belong to the process that started us: their open file desc
 are shared, and O_NONBLOCK set on one is set for the client and the shell too, and stays after
 kill -9. So it is never set on those. Instead:
 
-* pipes and terminals are opened anew through /proc/self/fd, which gives a description of our own;
+* pipes and terminals are opened anew on Linux, which gives a description of our own;
 * sockets (node gives its children sockets) are used with MSG_DONTWAIT, call by call;
 * regular files and devices never wait; where nothing else helps, writes stay within PIPE_BUF, which
 cannot block once
@@ -17,16 +17,16 @@ given.
 from __future__ import annotations
 
 import errno
-import fcntl
 import os
 import select
 import socket
 import stat
 import sys
-import termios
 from collections.abc import Awaitable, Callable
 
 import trio
+
+from mcpmock.platforms import own_descriptor, unread_bytes
 
 from .channel import DRAIN_TIMEOUT_S, MAX_HELD_BYTES
 from .queues import WriteQueue
@@ -35,6 +35,7 @@ READ_SIZE = 1 << 16
 MAX_LOG_BYTES = 2 * MAX_HELD_BYTES
 """How much of a server's standard error is held for a reader that does not read."""
 _DRAIN_POLL_S = 0.0005
+DONT_WAIT: int = getattr(socket, "MSG_DONTWAIT", 0)
 _GONE = {errno.EPIPE, errno.ECONNRESET, errno.EBADF, errno.ENOTCONN, errno.EIO}
 
 
@@ -42,7 +43,7 @@ _GONE = {errno.EPIPE, errno.ECONNRESET, errno.EBADF, errno.ENOTCONN, errno.EIO}
 class Descriptor:
     """One file descriptor, ours to close; `read` and `write_now` never wait."""
 
-    _unread = termios.FIONREAD
+    _is_socket = False
 
     def __init__(self, fd: int, *, chunk: int = MAX_HELD_BYTES, polled: bool = True) -> None:
         self.fd = fd
@@ -109,12 +110,7 @@ class Descriptor:
         """Return bytes that were written here and not read yet; 0 where the kernel
         cannot say.
         """
-        counted = bytearray(4)
-        try:
-            fcntl.ioctl(self.fd, self._unread, counted)
-        except OSError:
-            return 0
-        return int.from_bytes(counted, sys.byteorder)
+        return unread_bytes(self.fd, sent=self._is_socket)
 
     def close(self) -> None:
         if not self.closed:
@@ -129,7 +125,7 @@ class Descriptor:
 class _Socket(Descriptor):
     """A socket that other processes may hold too: only our own calls are non-blocking."""
 
-    _unread = termios.TIOCOUTQ
+    _is_socket = True
 
     def __init__(self, fd: int) -> None:
         super().__init__(fd)
@@ -137,7 +133,7 @@ class _Socket(Descriptor):
 
     def read(self) -> bytes | None:
         try:
-            return self._socket.recv(READ_SIZE, socket.MSG_DONTWAIT)
+            return self._socket.recv(READ_SIZE, DONT_WAIT)
         except BlockingIOError:
             return None
         except ConnectionError:
@@ -145,7 +141,7 @@ class _Socket(Descriptor):
 
     def write_now(self, data: bytes | memoryview) -> int:
         try:
-            return self._socket.send(data, socket.MSG_DONTWAIT)
+            return self._socket.send(data, DONT_WAIT)
         except BlockingIOError:
             return 0
         except OSError as error:
@@ -168,15 +164,22 @@ def borrow(fd: int, flags: int) -> Descriptor:
     if stat.S_ISREG(mode):
         return Descriptor(os.dup(fd), polled=False)
     try:
-        return Descriptor(os.open(f"/proc/self/fd/{fd}", flags | os.O_NONBLOCK | os.O_NOCTTY))
+        own = own_descriptor(fd, flags)
     except OSError:
-        return Descriptor(os.dup(fd), chunk=select.PIPE_BUF)
+        own = None
+    if own is not None:
+        return Descriptor(own)
+    if sys.platform == "win32":  # nothing tells whether a pipe takes or has anything
+        return Descriptor(os.dup(fd), polled=False)
+    return Descriptor(os.dup(fd), chunk=select.PIPE_BUF)
 
 
 def own(fd: int) -> Descriptor:
     """Return a descriptor that is not shared (our end of a pipe that we made): made non-blocking
     and used as it is.
     """
+    if sys.platform == "win32":
+        raise NotImplementedError
     os.set_blocking(fd, False)
     return Descriptor(fd)
 

@@ -6,7 +6,8 @@ from __future__ import annotations
 
 import os
 
-_FOLDERS = ("/proc/self/fd", "/dev/fd")
+from mcpmock.platforms import open_descriptors
+
 descriptors: list[int] = []
 """What each server and each client gets that is started by this process."""
 
@@ -15,13 +16,7 @@ def note_descriptors() -> None:
     """Note them. A command calls this before it opens anything: what it opens itself is closed in
     a child (PEP 446), and what it was started with is not.
     """
-    for folder in _FOLDERS:
-        try:
-            found = sorted(int(name) for name in os.listdir(folder))
-        except OSError:
-            continue
-        descriptors[:] = [fd for fd in found if fd > 2 and _is_inheritable(fd)]
-        return
+    descriptors[:] = [fd for fd in open_descriptors() if fd > 2 and _is_inheritable(fd)]
 
 
 def _is_inheritable(fd: int) -> bool:

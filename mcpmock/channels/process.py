@@ -16,6 +16,7 @@ from collections.abc import Sequence
 
 import trio
 
+from mcpmock.platforms import KILL, exit_descriptor
 from mcpmock.protocol.messages import S2C, Frame, ProcessExit, Stderr, StreamEnd
 from mcpmock.transports.lines import LineSplitter, join_lines
 
@@ -44,7 +45,7 @@ class ProcessChannel(MessageChannel):
         self._in_place = False
         self._read_at = 0.0
         """When anything was read last."""
-        self._pidfd = _pidfd_of(child.pid)
+        self._exit = exit_descriptor(child.pid)
         self._waiting = trio.Lock()
         child.adopt()
         self._stdin = DescriptorQueue(own(child.stdin))
@@ -58,7 +59,7 @@ class ProcessChannel(MessageChannel):
         """Of the ladder: how long the child may take to end, at each step."""
         self._exited = False
         self._patience = trio.CancelScope()
-        self._next_signals = [signal.SIGTERM, signal.SIGKILL]
+        self._next_signals = [signal.SIGTERM, KILL]
 
     @property
     def pid(self) -> int:
@@ -111,7 +112,7 @@ class ProcessChannel(MessageChannel):
                 break
         if not self._pipes_ended.is_set():
             # A grandchild sits on our pipes. One that let go of them is a daemon and left alone.
-            self._child.kill(signal.SIGKILL)
+            self._child.kill(KILL)
             with trio.move_on_after(STEP_TIMEOUT_S / 4):
                 await self._pipes_ended.wait()
         self._exited = True
@@ -157,8 +158,8 @@ class ProcessChannel(MessageChannel):
         self._child.kill(signum)
         if self._in_place:
             return True
-        if self._next_signals[0] != signal.SIGKILL:
-            self._next_signals = [signal.SIGKILL]
+        if self._next_signals[0] != KILL:
+            self._next_signals = [KILL]
             self._give(SIGNALLED_STEP_TIMEOUT_S)
         return False
 
@@ -175,12 +176,12 @@ class ProcessChannel(MessageChannel):
         with trio.CancelScope(shield=True):
             if not self._exited:
                 self._exited = True
-                self._child.kill(signal.SIGKILL)
+                self._child.kill(KILL)
                 await self._wait()
             self._child.guard.dismiss()
-            if self._pidfd is not None:
-                os.close(self._pidfd)
-                self._pidfd = None
+            if self._exit is not None:
+                os.close(self._exit)
+                self._exit = None
         self._stdin.close()
         self._stdout.close()
         self._stderr.close()
@@ -224,21 +225,11 @@ class ProcessChannel(MessageChannel):
 
     async def _wait(self) -> None:
         async with self._waiting:  # one task may wait for a descriptor
-            if self._pidfd is None:
+            if self._exit is None:  # a thread waits
                 await trio.to_thread.run_sync(self._child.process.wait, abandon_on_cancel=True)
             elif self._child.process.poll() is None:
-                await trio.lowlevel.wait_readable(self._pidfd)
+                await trio.lowlevel.wait_readable(self._exit)
                 self._child.process.wait()
-
-
-def _pidfd_of(pid: int) -> int | None:
-    """Return what becomes readable when the process ends; None where the kernel has no such
-    thing.
-    """
-    try:
-        return os.pidfd_open(pid)
-    except (AttributeError, OSError):  # not Linux, or out of descriptors: then a thread waits
-        return None
 
 
 async def start_process(command: Sequence[str]) -> ProcessChannel:

@@ -10,7 +10,9 @@ from __future__ import annotations
 import os
 import select
 import stat
+import sys
 from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 import msgspec
 
@@ -18,6 +20,8 @@ from mcpmock.protocol.messages import Frame
 
 WAIT_MS = 1
 """How long a client or server may take for what follows. The whole loop waits as long."""
+
+_POLLIN: int = getattr(select, "POLLIN", 0)
 
 
 class PipeSource(msgspec.Struct, frozen=True):
@@ -35,19 +39,24 @@ class PipeSource(msgspec.Struct, frozen=True):
 class ShortWait:
     """Reads pipes and sockets. The end of one is left to its reader through trio."""
 
+    _poll: Any
+    """A `select.poll`, which Windows has not."""
+
     def __init__(self, sources: Sequence[PipeSource]) -> None:
         # The end of a terminal's input can be read once only; a file is always readable.
         lasting = [source for source in sources if _is_pipe(source.fd)]
         self._takes = {source.fd: source.take for source in lasting}
+        if sys.platform == "win32":
+            raise NotImplementedError
         self._poll = select.poll()
         for source in lasting:
-            self._poll.register(source.fd, select.POLLIN)
+            self._poll.register(source.fd, _POLLIN)
 
     def receive(self) -> Iterator[list[Frame]]:
         """Yield each read's frames as they come, until nothing comes for WAIT_MS."""
         while ready := self._poll.poll(WAIT_MS):
             for fd, events in ready:
-                frames = self._takes[fd]() if events & select.POLLIN else None
+                frames = self._takes[fd]() if events & _POLLIN else None
                 if frames is None:
                     return
                 if frames:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import os
 import select
+import sys
 from collections.abc import Sequence
 
 import trio
@@ -84,8 +85,8 @@ class StdioChannel(MessageChannel):
 
     async def left(self) -> None:
         """Return when the reader of standard output has closed it. A file has none."""
-        if not hasattr(select, "epoll"):
-            await trio.sleep_forever()  # on macOS the next write finds out
+        if sys.platform != "linux":
+            await trio.sleep_forever()  # the next write finds out
         errors = select.epoll()
         try:
             # With no events asked for, the kernel reports errors and hang-ups alone; and an epoll

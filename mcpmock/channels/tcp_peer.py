@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import socket
 import struct
+import sys
 
 import trio
 
@@ -42,13 +43,15 @@ def is_open(ours: socket.socket | trio.socket.SocketType) -> bool:
 
 
 def _queue_and_inode(ours: socket.socket | trio.socket.SocketType) -> tuple[int, int]:
+    if sys.platform != "linux":
+        return 0, 0
     try:
         ends = ours.getpeername(), ours.getsockname()
         query = _HEADER.pack(0, _BY_FAMILY, _REQUEST, 0, 0) + _query(ours.family, *ends)
         with socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, _SOCK_DIAG) as kernel:
             kernel.send(struct.pack("=I", len(query)) + query[4:])
             answer = kernel.recv(4096)
-    except (AttributeError, IndexError, OSError, ValueError):  # another system or kind of socket
+    except (IndexError, OSError, ValueError):  # another kind of socket
         return 0, 0
     if _HEADER.unpack_from(answer)[1] != _BY_FAMILY:
         return 0, 0  # there is no such connection here: the reader is elsewhere, or gone

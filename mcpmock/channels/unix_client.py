@@ -23,6 +23,8 @@ def visit(path: str) -> int:
     while fd <= 2:
         fd = os.dup(fd)
     os.close(fd)
+    if sys.platform == "win32":
+        raise NotImplementedError
     with socket.socket(socket.AF_UNIX) as way:
         try:
             way.connect(path)

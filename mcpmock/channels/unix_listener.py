@@ -20,7 +20,7 @@ import attrs
 import trio
 
 from . import unix_client
-from .fd import borrow
+from .fd import DONT_WAIT, borrow
 from .stdio import StdioChannel
 
 STANDARD = 3
@@ -41,7 +41,7 @@ class PassedClient:
     def dismiss(self, status: int) -> None:
         """Send the visitor away; it ends with this exit status, 0 to 255."""
         try:
-            self._way.send(bytes([status & 0xFF]), socket.MSG_DONTWAIT)
+            self._way.send(bytes([status & 0xFF]), DONT_WAIT)
         except OSError:
             pass  # it was killed
 
@@ -70,6 +70,8 @@ class UnixListener:
                 nursery.start_soon(self._receive, way, receive)
 
     async def _receive(self, way: socket.socket, receive: Receive) -> None:
+        if sys.platform == "win32":
+            raise NotImplementedError
         with way:
             await trio.lowlevel.wait_readable(way)
             _, fds, _, _ = socket.recv_fds(way, 1, STANDARD)
@@ -91,6 +93,8 @@ class UnixListener:
 @contextmanager
 def open_unix_listener() -> Iterator[UnixListener]:
     """Open a listener that only this user can find; close it at the end."""
+    if sys.platform == "win32":
+        raise NotImplementedError
     folder = tempfile.mkdtemp(prefix="mcpmock-")
     try:
         path = os.path.join(folder, "s")

@@ -12,6 +12,7 @@ server.
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,8 +40,8 @@ _started: list[ChildProcess] = []
 def start_server(arguments: Sequence[str]) -> None:
     """Start the server that these arguments of ours name, if nothing seems to be in its way."""
     command = server_of(arguments)
-    if not command:
-        return
+    if not command or sys.platform == "win32":
+        return  # there the command refuses it
 
     from mcpmock.channels.child_process import ChildProcess
     from mcpmock.errors import CannotStart

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcpmock.errors import McpMockError
+from mcpmock.errors import McpMockError, NotOnThisPlatform
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.exploring import ExploreOptions
 from mcpmock.options.listening import ServerOptions
@@ -93,6 +94,8 @@ def _peer(
     if options.client:
         from mcpmock.sessions.explore_client import ExploredClient
 
+        if sys.platform == "win32":
+            raise NotOnThisPlatform("a client program", "explore a server with --url")
         words, judged = server.command, options.status
         played.pop("keep", None)
         return ExploredClient(

@@ -6,6 +6,7 @@ else takes time to import.
 from __future__ import annotations
 
 import signal
+import sys
 from types import FrameType
 
 TYPE_CHECKING = False
@@ -21,6 +22,8 @@ _RETRY_S = 0.0001
 
 def raise_interrupts() -> None:
     """Let Ctrl-C raise KeyboardInterrupt, wherever it is not lost."""
+    if sys.platform == "win32":
+        return  # which has no timer: Python's own handler
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if it was ignored
         signal.signal(signal.SIGALRM, _interrupt)
         signal.signal(signal.SIGINT, _interrupt)
@@ -39,12 +42,15 @@ def ignore_interrupts() -> None:
     """Ignore Ctrl-C from now on: the exit status is settled, and the interpreter would print a
     traceback from whatever it is cleaning up.
     """
-    signal.setitimer(signal.ITIMER_REAL, 0)
+    if sys.platform != "win32":
+        signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def _interrupt(_signum: int, frame: FrameType | None) -> None:
     """Raise KeyboardInterrupt; where that would be printed and forgotten, a little later."""
+    if sys.platform == "win32":
+        raise NotImplementedError
     if _in_callback(frame):
         signal.setitimer(signal.ITIMER_REAL, _RETRY_S)
     else:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from pathlib import Path
@@ -221,6 +220,7 @@ def _start_watch(output: str, *, json: bool) -> None:
     import subprocess
 
     from mcpmock.cassette.file import part_of
+    from mcpmock.platforms import lower_priority
 
     path = Path(output).absolute()
     followed = part_of(path) if path.suffix == ".gz" else path
@@ -234,7 +234,7 @@ def _start_watch(output: str, *, json: bool) -> None:
         )
         # Its start takes as much CPU time as ours, and the first answer shall not wait for it: on
         # two cores that took 660 ms with the page, 390 without.
-        os.setpriority(os.PRIO_PROCESS, process.pid, _PAGE_NICENESS)
+        lower_priority(process.pid, _PAGE_NICENESS)
     except OSError as error:
         say(f"--watch: cannot start the page: {error.strerror}")
         return

@@ -4,6 +4,7 @@ server for what was not recorded; and how misses are reported.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from mcpmock.errors import McpMockError
+from mcpmock.errors import McpMockError, NotOnThisPlatform
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.faults import FaultOptions
 from mcpmock.options.listening import ListenOptions, ServerOptions
@@ -122,9 +123,9 @@ def play(
     """
     from mcpmock.batch.match_rules import with_rules_beside
     from mcpmock.batch.sources import load_mock_first
+    from mcpmock.platforms import STOP_SIGNALS
     from mcpmock.sessions.replay import Replay, scheduled
     from mcpmock.sessions.run import Setup
-    from mcpmock.sessions.signals import STOP_SIGNALS
     from mcpmock.sessions.stdio_front import StdioFront
 
     with without_collections():
@@ -154,7 +155,7 @@ def play(
         observers=[reporter.keep_player],
         say=tell,
     )
-    if replaying.workers > 1:
+    if sys.platform == "linux" and replaying.workers > 1:
         from mcpmock.sessions.workers import run_workers
 
         status = run_workers(setup, replaying.workers)
@@ -201,6 +202,8 @@ def _check_workers(
     """Refuse what one process alone knows, or a file that one process writes."""
     if replaying.workers == 1:
         return
+    if sys.platform != "linux":
+        raise NotOnThisPlatform("--workers", "leave it out: one process serves all clients")
     if listening.listen is None:
         raise click.UsageError("--workers needs --listen")
     in_order = replaying.order != "any"

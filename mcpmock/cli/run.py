@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mcpmock.errors import CannotStart
+from mcpmock.errors import CannotStart, NotOnThisPlatform
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.redacting import RedactionOptions
 from mcpmock.options.wrapping import RunOptions
@@ -53,6 +54,8 @@ def run(
     )
     from mcpmock.client_config.launch import plan_launch
 
+    if sys.platform == "win32":
+        raise NotOnThisPlatform("run", "record a server at a URL with `mcpmock record --url`")
     redaction_of(redaction, recording.output)  # a bad rule starts no client
     machine = machine_here()
     found = find_servers(machine)
@@ -130,6 +133,8 @@ def _run(launch: Launch, folder: Path) -> int:
     from mcpmock.channels.inherited import descriptors
     from mcpmock.client_config.launch import CONFIG_FILE
 
+    if sys.platform == "win32":
+        raise NotImplementedError
     if launch.config:
         (folder / CONFIG_FILE).write_bytes(launch.config)
     environment = {**os.environ, **launch.environment}

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING
 import attrs
 import click
 
+from mcpmock.errors import NotOnThisPlatform
+
 from .early_start import take_server
 from .interrupts import run_trio
 from .output import Announcer, emit, is_terminal, say, say_waiting
@@ -97,6 +99,8 @@ def front_of(
 
     from mcpmock.sessions.stdio_front import StdioFront
 
+    if sys.platform == "win32":
+        raise NotOnThisPlatform("a client over stdio", "add --listen 127.0.0.1:0 for a URL")
     return StdioFront(), say
 
 
@@ -279,6 +283,8 @@ def command_of(command: Sequence[str]) -> Command:
     """Return the server that is a process; it may run already (`early_start`)."""
     from mcpmock.sessions.servers import Command
 
+    if sys.platform == "win32":
+        raise NotOnThisPlatform("a server over stdio", "name its URL with --url")
     return Command(command, take_server(command))
 
 

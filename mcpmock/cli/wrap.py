@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterator, Sequence
 from functools import partial
 from importlib.util import find_spec
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcpmock.errors import McpMockError
+from mcpmock.errors import McpMockError, NotOnThisPlatform
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.wrapping import ChangeOptions, WrapOptions
 from mcpmock.printable import many, mcpmock_command, printable
@@ -45,6 +46,8 @@ def wrap(
     machine = machine_here()
     if wrapping.lists:
         return _list(machine, name, change, console)
+    if sys.platform == "win32":
+        raise NotOnThisPlatform("wrap", "record a server at a URL with `mcpmock record --url`")
     if name is None:
         raise click.UsageError("name a server; --list lists them")
     output = wrapping.output and wrapping.output.resolve()

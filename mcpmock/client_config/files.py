@@ -7,11 +7,9 @@ what they point to is replaced: configurations are often links into a repository
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import stat
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from glob import escape
@@ -24,6 +22,7 @@ import msgspec
 from mcpmock.cassette.file import replace_file
 from mcpmock.cassette.project_folder import is_project, project_root
 from mcpmock.errors import McpMockError
+from mcpmock.platforms import BINARY, NO_WAIT, SYSTEM, open_lock_of, wait_lock
 
 from .clients import (
     ALL_KEYS,
@@ -42,7 +41,6 @@ from .entry import ServerEntry
 
 FOLDER = "mcpmock"
 """Below the data folder of the user: a folder of recordings for each server, and the stores."""
-_PLATFORMS = {"darwin": "macos", "win32": "windows"}
 _STORE = ".wrapped"  # no folder of a server begins with a dot
 _OWNED = "belongs to running sessions of claude, which rewrite it"
 
@@ -124,11 +122,10 @@ class SideStore:
         with suppress(OSError):
             make_private_folder(self.folder)
         with suppress(OSError):
-            # The folder itself: so a store that is only read can be locked too.
-            handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+            handle = open_lock_of(self.folder)
         try:
             if handle is not None:
-                fcntl.flock(handle, fcntl.LOCK_EX)
+                wait_lock(handle)
             yield
         finally:
             if handle is not None:
@@ -166,10 +163,9 @@ class SideStore:
 
 def machine_here() -> Machine:
     """Return this machine, user and folder."""
-    platform = _PLATFORMS.get(sys.platform, "linux")
     home = Path.home()
     root = project_root(Path.cwd(), home)
-    return Machine(platform, home, os.environ, root, has_project=is_project(root, home))
+    return Machine(SYSTEM, home, os.environ, root, has_project=is_project(root, home))
 
 
 def side_store(machine: Machine) -> SideStore:
@@ -350,7 +346,7 @@ def _recordings(output: Path) -> list[Path]:
 def _read(path: Path) -> bytes:
     try:
         # Never waits for a writer, as opening a pipe does.
-        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+        with open(os.open(path, os.O_RDONLY | NO_WAIT | BINARY), "rb") as file:
             if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
                 raise ConfigError(path, "is not a regular file")
             data = file.read(MAX_CONFIG_BYTES + 1)

@@ -7,7 +7,6 @@ using the same refresh token: authorization servers take a second use for theft.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 from collections.abc import Callable, Iterator
@@ -23,6 +22,7 @@ import msgspec
 from mcpmock.cassette.file import replace_file
 from mcpmock.client_config.files import FOLDER, machine_here, make_private_folder
 from mcpmock.errors import McpMockError
+from mcpmock.platforms import BINARY, session_bus, try_lock
 from mcpmock.printable import mcpmock_command
 
 from .limits import split_scopes
@@ -153,16 +153,11 @@ class TokenStore:
         path = self._path(url, ".lock")
         try:
             make_private_folder(self.folder)
-            handle = os.open(path, os.O_CREAT | os.O_RDWR | os.O_CLOEXEC, 0o600)
+            handle = os.open(path, os.O_CREAT | os.O_RDWR | BINARY, 0o600)
         except OSError as error:
             raise self._unusable(error) from error
         try:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                yield False
-            else:
-                yield True
+            yield try_lock(handle)
         finally:
             os.close(handle)
 
@@ -240,8 +235,8 @@ def _answer_of(ask: Callable[..., Answer], *arguments: str) -> Answer:
 def _system_keyring() -> Keyring | None:
     """Return the keyring of the desktop; None on a headless machine, or without the package."""
     # SDKs start servers without this variable: its place is where sd-bus and GLib look then.
-    bus = f"/run/user/{os.getuid()}/bus"
-    if "DBUS_SESSION_BUS_ADDRESS" not in os.environ and os.path.exists(bus):
+    bus = session_bus()
+    if bus and "DBUS_SESSION_BUS_ADDRESS" not in os.environ and os.path.exists(bus):
         os.environ["DBUS_SESSION_BUS_ADDRESS"] = f"unix:path={bus}"
     try:
         import keyring

@@ -8,7 +8,6 @@ variants, however many run at once: the same seed gives the same rows.
 from __future__ import annotations
 
 import os
-import signal
 from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
@@ -30,6 +29,7 @@ from mcpmock.explore.results import (
 from mcpmock.explore.shrink import Shrinking, shrink
 from mcpmock.explore.variant import Variant
 from mcpmock.faults.plan import plan_text
+from mcpmock.platforms import KILL, session_members
 from mcpmock.redaction.cassettes import redact_cassette
 from mcpmock.redaction.redaction_rules import NO_OWN_RULES, rules_of_header
 from mcpmock.trials.oracle import Broken, Oracles
@@ -336,29 +336,13 @@ def encoded_as(cassette: Cassette, like: Cassette) -> bytes:
 async def end_session(session: int) -> tuple[str, ...]:
     """End the processes that are left of a session (setsid) after a moment, and name them."""
     with trio.move_on_after(LEFTOVER_TIMEOUT_S):
-        while any(_members(session)):  # noqa: ASYNC110 (nothing tells the end of a stranger's child)
+        while any(session_members(session)):  # noqa: ASYNC110 (nothing tells the end of a stranger's child)
             await trio.sleep(_LEFTOVER_POLL_S)
     names = []
-    for pid, name in _members(session):
+    for pid, name in session_members(session):
         names.append(name)
         try:
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, KILL)
         except OSError:
             pass  # it ended meanwhile
     return tuple(names)
-
-
-def _members(session: int) -> Iterator[tuple[int, str]]:
-    """Yield the living processes of a session, with their names."""
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit():
-            continue
-        try:
-            with open(f"/proc/{entry}/stat", "rb") as file:
-                stat = file.read()
-        except OSError:
-            continue  # it ended meanwhile
-        name, _, rest = stat.partition(b"(")[2].rpartition(b")")
-        fields = rest.split()
-        if int(fields[3]) == session and fields[0] != b"Z":
-            yield int(entry), name.decode(errors="replace")

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import shlex
-import signal
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from subprocess import DEVNULL, PIPE
@@ -15,7 +15,7 @@ import attrs
 import trio
 
 from mcpmock.cassette.model import Cassette
-from mcpmock.errors import CannotStart
+from mcpmock.errors import CannotStart, NotOnThisPlatform
 from mcpmock.explore.client_oracles import (
     CLIENT_ORACLES,
     ClientBaseline,
@@ -30,6 +30,7 @@ from mcpmock.explore.variant import Variant, VariantChange
 from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.pipeline.stage import Stage
+from mcpmock.platforms import KILL, signal_group
 from mcpmock.playback.miss import Miss
 from mcpmock.playback.player import Player, PlayerNote
 from mcpmock.playback.session_selection import PlayerOptions
@@ -172,6 +173,8 @@ class ExploredClient(ExploredPeer):
 
     async def _run_program(self, place: ServerPlace, hang_limit: float) -> _Ended:
         command = place.command or []
+        if sys.platform == "win32":
+            raise NotOnThisPlatform("a client program", "give a function to explore_client")
         words = [one for word in self.words for one in _filled(word, place.url, command)]
         environment = {
             **os.environ,
@@ -208,7 +211,7 @@ class ExploredClient(ExploredPeer):
         finally:
             with trio.CancelScope(shield=True):
                 if process.returncode is None:
-                    os.killpg(process.pid, signal.SIGKILL)
+                    signal_group(process.pid, KILL)
                     await process.wait()
                 leftover = await end_session(process.pid)
                 if process.stderr is not None:

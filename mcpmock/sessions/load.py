@@ -6,7 +6,6 @@ it has connections of its own, a server that is a process is started for each.
 
 from __future__ import annotations
 
-import resource
 from collections.abc import Callable, Iterator, Sequence
 from itertools import count
 from math import inf
@@ -15,6 +14,7 @@ import attrs
 import trio
 
 from mcpmock.channels.fd import DescriptorQueue
+from mcpmock.platforms import raise_descriptor_limit
 from mcpmock.playback.client.load import Load, LoadCalls, LoadSession
 
 from .drive import Drive, DriveFront
@@ -85,7 +85,9 @@ class _LoadDrive(Drive):
     async def play(self) -> int:
         """Play the load. What failed is in its figures."""
         if self.kind is not None:
-            _raise_descriptor_limit()
+            # A session over HTTP has two connections, and the usual limit is 1024. A server that is
+            # a process would inherit the higher limit, so there it stays.
+            raise_descriptor_limit()
         self._counted = [self.load.calls_of(script) for script in self.front.scripts]
         async with self.playing():
             self._begun = trio.current_time()
@@ -132,11 +134,3 @@ class _LoadDrive(Drive):
         driver = self.driver(script, report=self.load.fail, on_answer=session.answered)
         await self.converse(driver)
         session.finish(driver)
-
-
-def _raise_descriptor_limit() -> None:
-    """Allow this process as many open files as it may have."""
-    # A session over HTTP has two connections, and the usual limit is 1024. A server that is a
-    # process would inherit the higher limit, so there it stays.
-    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 
 import trio
 
-STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+from mcpmock.platforms import STOP_SIGNALS
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -121,9 +122,13 @@ class Watch:
 
 
 async def _set_at_end_of_input(stop: trio.Event) -> None:
-    async with trio.lowlevel.FdStream(os.dup(0)) as stream:
-        while await stream.receive_some(4096):
+    if sys.platform == "win32":
+        while await trio.to_thread.run_sync(os.read, 0, 4096, abandon_on_cancel=True):
             pass
+    else:
+        async with trio.lowlevel.FdStream(os.dup(0)) as stream:
+            while await stream.receive_some(4096):
+                pass
     await trio.sleep(LAST_EVENTS_S)
     stop.set()
 

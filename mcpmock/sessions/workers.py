@@ -14,6 +14,7 @@ from __future__ import annotations
 import gc
 import os
 import signal
+import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -22,8 +23,10 @@ from socket import socket
 import attrs
 import trio
 
+from mcpmock import platforms
 from mcpmock.channels.http.addresses import bound_port
 from mcpmock.errors import McpMockError
+from mcpmock.platforms import KILL, STOP_SIGNALS
 from mcpmock.playback.session_selection import SessionSelection
 from mcpmock.protocol.revisions import is_modern
 from mcpmock.transports.session_router import TransportKind
@@ -31,7 +34,10 @@ from mcpmock.transports.session_router import TransportKind
 from .http_front import HttpFront, OpenedPort, replay_target
 from .replay import Replay
 from .run import Setup, run_sessions
-from .signals import STOP_SIGNALS, listener_status_of, status_of
+from .signals import listener_status_of, status_of
+
+# Elsewhere the kernel gives all connections of a shared port to one process: `cli` refuses that.
+assert sys.platform == "linux"
 
 END_TIMEOUT_S = 2.0
 """Seconds that workers have to end once they are to."""
@@ -133,7 +139,7 @@ class _Workers:
 
     def fork(self) -> bool:
         """Return one more; whether this is still the first process."""
-        if pid := os.fork():
+        if pid := platforms.fork():
             self._running.add(pid)
             return True
         os.close(self._alive)
@@ -156,10 +162,10 @@ class _Workers:
         os.close(self._alive)
         until = time.monotonic() + END_TIMEOUT_S
         while self._running and (left := until - time.monotonic()) > 0:
-            signal.sigtimedwait({signal.SIGCHLD}, left)
+            platforms.wait_for_signal({signal.SIGCHLD}, left)
             self._reap()
         for pid in self._running:
-            os.kill(pid, signal.SIGKILL)
+            os.kill(pid, KILL)
         if failed:
             return failed[0] or 1
         missed = max((s for s in self._statuses if s < 128), default=0)

@@ -9,7 +9,6 @@ to which test.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import os
 import shutil
@@ -22,6 +21,7 @@ import msgspec
 
 from mcpmock.cassette.file import read_bytes, rewrite
 from mcpmock.cassette.merge import appended, retaken, split_test
+from mcpmock.platforms import BINARY, read_at, wait_lock
 
 from .run_folder import new_folder
 from .settings import Settings
@@ -105,15 +105,16 @@ class CassetteStore:
     @contextmanager
     def _state(self, path: Path) -> Iterator[_State]:
         """Hold the state of a cassette, for one test at a time; saved unless the block raises."""
-        fd = os.open(self._file(str(path), ".state"), os.O_RDWR | os.O_CREAT, 0o600)
+        fd = os.open(self._file(str(path), ".state"), os.O_RDWR | os.O_CREAT | BINARY, 0o600)
         try:
-            fcntl.flock(fd, fcntl.LOCK_EX)
-            data = os.pread(fd, os.fstat(fd).st_size, 0)
+            wait_lock(fd)
+            data = read_at(fd, os.fstat(fd).st_size, 0)
             state = msgspec.json.decode(data, type=_State) if data else _State()
             yield state
             data = msgspec.json.encode(state)
             os.ftruncate(fd, 0)
-            os.pwrite(fd, data, 0)
+            os.lseek(fd, 0, os.SEEK_SET)
+            os.write(fd, data)
         finally:
             os.close(fd)
 

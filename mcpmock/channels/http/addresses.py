@@ -11,6 +11,7 @@ import os
 import re
 import socket
 import ssl
+import sys
 from collections import deque
 from collections.abc import Awaitable, Callable
 
@@ -74,6 +75,8 @@ class ListenAddress:
         """Return sockets for so many processes that listen here on one port: the kernel gives each
         connection to one of them. Raises CannotListen.
         """
+        if sys.platform != "linux":  # which give all connections to one of them
+            raise NotImplementedError
         made = []
         try:
             found = socket.getaddrinfo(self._one_port, self.port, type=socket.SOCK_STREAM)

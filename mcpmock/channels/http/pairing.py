@@ -9,13 +9,16 @@ owns it, `client` sends the exchanges of the one over the other.
 from __future__ import annotations
 
 import select
+import sys
 from collections.abc import Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import trio
 
 from .addresses import Connect
 from .wire import Wire
+
+_EPOLLIN: int = getattr(select, "EPOLLIN", 0)
 
 
 class ClientConnection(Protocol):
@@ -39,8 +42,8 @@ class IdleWatch:
     # (tools/bench.py, http-record)
 
     def __init__(self) -> None:
-        self._epoll: select.epoll | None = None
-        if hasattr(select, "epoll"):  # Linux
+        self._epoll: Any = None
+        if sys.platform == "linux":
             self._epoll = select.epoll()
         self._pairs: dict[int, PairedConnection] = {}
         self._nursery: trio.Nursery | None = None
@@ -49,7 +52,7 @@ class IdleWatch:
         fd = wire.fileno()
         if fd is not None and self._epoll is not None and not self._epoll.closed:
             self._pairs[fd] = pair
-            self._epoll.register(fd, select.EPOLLIN)
+            self._epoll.register(fd, _EPOLLIN)
         elif self._nursery is not None:
             self._nursery.start_soon(pair.look)
 
