@@ -132,7 +132,7 @@ def live_page(names: Sequence[str]) -> bytes:
 
 
 def _recording(name: str) -> PageRecording:
-    return PageRecording(Cassette(name=name, takes=[]), TimeAxis(IDLE_US))
+    return PageRecording(Cassette(name=name, takes=[]), TimeAxis(IDLE_US), live=True)
 
 
 @attrs.define

@@ -17,31 +17,30 @@ import attrs
 from msgspec import UNSET
 from msgspec.structs import replace
 
-from mcpmock.cassette.model import Cassette, Event, Gap, Take, names_endpoint
+from mcpmock.cassette.model import Cassette, Event, Gap, Take
 from mcpmock.errors import Level
 from mcpmock.printable import shell_command
 from mcpmock.protocol.correlation import CANCELLED
-from mcpmock.protocol.messages import Request, Response, parse_items
-from mcpmock.protocol.revisions import initialized_version, version_of
 from mcpmock.rules.checker import Found, check
 from mcpmock.semantic_diff.compare import Diff, Difference, Progress, compare
 
 from .html_page import encode, html_page
 from .lanes import Lanes, TimeAxis
+from .problems import Problems
 from .races import SeenRace, drawing, seen_races
-from .summary import event_summary, head_text
-from .timeline import PROBE, REFUSED, LeftOut, Row, raws, timeline
+from .summary import head_text
+from .take_head import TakeHead
+from .timeline import LeftOut, Row, raws, timeline
 
 MAX_ROWS = 300_000
 """More make a browser slow: 300,000 rows are ready in 3 s and take 660 MB of its memory."""
 RECENT_ROWS = 5000
 """How far back a live page looks for races and for who waited for whom."""
+MAX_TOLD = 50
+"""How many problems the page has in words, and how many rows of each. All are stops of `n`."""
 MAX_BODY_CHARS = 1 << 20
 """How much of a payload is in the page, to be searched."""
-_HTTP_ERROR = 400
-_MAX_HANDSHAKE_EVENTS = 1000
 _ABSENT = "(absent)"
-_PROBLEMS = {"error", "fault", "gap", "opaque"}
 _UNINTERESTING = {"notification", "sse", "http", "stderr", "body", "end"}
 
 
@@ -80,7 +79,7 @@ def _whole_data(cassette: Cassette, work: _Work) -> dict[str, Any]:
     work.step()
     found = [one for one in check(cassette) if isinstance(one, Found)]
     work.step()
-    kept = _kept_rows(rows, _marked(found))
+    kept = _kept_rows(rows, cassette, found)
     data = PageRecording(cassette, TimeAxis.over(rows), left_out=len(rows) - len(kept))
     if data.left_out:
         places = {old: new for new, old in enumerate(kept)}
@@ -105,16 +104,24 @@ class PageRecording:
     cassette: Cassette
     axis: TimeAxis
     left_out: int = 0
+    live: bool = False
+    """Whether more will come."""
     rows: list[Row] = attrs.field(factory=list)
     _lanes: Lanes = attrs.field(factory=Lanes)
     _words: dict[str, dict[str | None, int]] = attrs.field(factory=lambda: {n: {} for n in _WORDS})
     _kinds: Counter[str] = attrs.field(factory=Counter)
     _levels: Counter[Level] = attrs.field(factory=Counter)
+    _problems: Problems = attrs.field(init=False)
+    _stops: set[int] = attrs.field(factory=set)
+    """The rows at which `n` stops."""
     _cancels: int = 0
     _redacted: int = 0
     _lost: int = 0
     """How many events the gaps stand for."""
-    _heads: list[_TakeHead] = attrs.field(factory=list)
+    _heads: list[TakeHead] = attrs.field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        self._problems = Problems(self.cassette.takes)
 
     def add(self, rows: Sequence[Row], found: Sequence[Found]) -> dict[str, Any]:
         """Return the data of rows that come behind those of before, and of what is wrong with them;
@@ -129,11 +136,15 @@ class PageRecording:
         gaps = [row.event.gap for row in rows if isinstance(row.event.gap, Gap)]
         self._lost += sum(gap.events or 1 for gap in gaps if not isinstance(gap, LeftOut))
         self.left_out += sum(gap.events for gap in gaps if isinstance(gap, LeftOut))
-        self._heads += map(_TakeHead, self.cassette.takes[len(self._heads) :])
+        self._heads += map(TakeHead, self.cassette.takes[len(self._heads) :])
         for head in self._heads:
             head.read_on()
         folds, starts = len(self.axis.folds), len(self.axis.takes)
-        marked = _marked(found)
+        self._problems.add(rows, found)
+        ended = not self.live or any(take.footer is not None for take in self.cassette.takes[-1:])
+        problems = self._problems.all(ended=ended)
+        stops = {place for one in problems for place in one.rows}.union(_cancels(rows, start))
+        new_stops, self._stops = stops - self._stops, stops | self._stops
         columns = {name: [value(row) for row in rows] for name, value in _VALUES.items()}
         for name, word in _WORDS.items():
             numbers = self._words[name]
@@ -156,7 +167,12 @@ class PageRecording:
             "starts": self.axis.takes[starts:],
             "lanes": self._lanes.table(),
             "lines": self._lanes.lines,
-            "problems": [i for i, row in enumerate(rows, start) if _is_problem(row, marked)],
+            "problems": sorted(new_stops),
+            "subject": self._heads[0].subject() if self._heads else [],
+            "happened": [
+                (one.sentence, one.rows[:MAX_TOLD], one.rule) for one in problems[:MAX_TOLD]
+            ],
+            "untold": len(problems[MAX_TOLD:]),
             "violations": [_violation_data(one) for one in found],
             "paths": _paths(self.rows, recent) if self.axis.idle else {},
             "races": [
@@ -193,22 +209,20 @@ class PageRecording:
             yield f"{_many(self.left_out, 'event')} left out: see the cassette", "warning", ""
 
 
-def _marked(found: Sequence[Found]) -> set[tuple[int, int]]:
-    """Return the events that violate a rule by more than a notice."""
-    return {(one.take, one.event.n) for one in found if one.violation.level is not Level.NOTICE}
-
-
-def _kept_rows(rows: Sequence[Row], marked: set[tuple[int, int]]) -> Sequence[int]:
+def _kept_rows(rows: Sequence[Row], cassette: Cassette, found: Sequence[Found]) -> Sequence[int]:
     """Return the indexes of the rows in the page: of too many the oldest are left out, those first
     that neither ask, answer nor are a problem, problems last.
     """
     surplus = len(rows) - MAX_ROWS
     if surplus <= 0:
         return range(len(rows))
+    problems = Problems(cassette.takes)
+    problems.add(rows, found)
+    worst = {place for one in problems.all() for place in one.rows}.union(_cancels(rows, 0))
 
     def worth(place: int) -> int:
         row = rows[place]
-        if row.notes or _is_problem(row, marked):
+        if row.notes or place in worst:
             return 2
         return int(row.kind not in _UNINTERESTING)
 
@@ -216,79 +230,9 @@ def _kept_rows(rows: Sequence[Row], marked: set[tuple[int, int]]) -> Sequence[in
     return [place for place in range(len(rows)) if place not in dropped]
 
 
-def _is_problem(row: Row, marked: set[tuple[int, int]]) -> bool:
-    """Return whether `n` and `p` stop here: errors, violations, faults, cancels, what is no
-    JSON-RPC.
-    """
-    if REFUSED in row.notes:
-        return False
-    if row.kind == "http":
-        return row.event.d == "s2c" and (row.status or 0) >= _HTTP_ERROR
-    if row.kind == "opaque" and not row.summary:  # an SSE event without data
-        return False
-    in_question = row.kind in _PROBLEMS or row.method == CANCELLED
-    return in_question or (row.take, row.event.n) in marked
-
-
-@attrs.define
-class _TakeHead:
-    """What is told of a take, which may grow: its events are read once."""
-
-    take: Take
-    transport: str = ""
-    revision: str | None = None
-    """What the first answered `initialize` agreed on, or what a request names."""
-    _asked: set[bytes] = attrs.field(factory=set)
-    _probed: dict[bytes, str | None] = attrs.field(factory=dict)
-    """What a client asked whether the server speaks it, by the id of the request."""
-    _read: int = 0
-
-    def facts(self, number: int) -> list[tuple[str, str]]:
-        """Return names and values, those that are known."""
-        take, header, target = self.take, self.take.header, self.take.header.target
-        last = take.events[-1] if take.events else None
-        end = None if last is None or last.end is UNSET else event_summary(last)
-        state = "complete" if take.footer is not None else "incomplete: no clean close"
-        edited = "edited since" if take.sealed is False else None
-        converted = header.converted
-        found = {
-            "take": str(number),
-            "recorded": header.recorded_at,
-            "transport": self.transport,
-            "target": target if isinstance(target, str | None) else shell_command(target),
-            "revision": self.revision,
-            "outcome": ", ".join(filter(None, [end, state, edited])),
-            "recorder": header.tool,
-            "test": header.test,
-            "converted from": None if converted is None else encode(converted).decode(),
-        }
-        return [(name, value) for name, value in found.items() if value]
-
-    def read_on(self) -> None:
-        """Take in the events that are new."""
-        events = self.take.events[self._read :]
-        if not self.transport or any(map(names_endpoint, events)):
-            self.transport = self.take.transport
-        for event in events[: max(0, _MAX_HANDSHAKE_EVENTS - self._read)]:
-            if self.revision is None:
-                self.revision = self._revision_in(event.payload)
-        self._read += len(events)
-
-    def _revision_in(self, payload: bytes | None) -> str | None:
-        for message in () if payload is None else parse_items(payload):
-            match message:
-                case Request(method="initialize", id=id_):
-                    self._asked.add(id_)
-                case Request(method=method, id=id_) if method == PROBE:
-                    self._probed[id_] = version_of(message)
-                case Response(id=id_, result=result) if id_ in self._probed:
-                    if result is not None:
-                        return self._probed[id_]
-                case Response(id=id_, result=result) if id_ in self._asked and result is not None:
-                    return initialized_version(result)
-                case Request() if (version := version_of(message)) is not None:
-                    return version
-        return None
+def _cancels(rows: Sequence[Row], start: int) -> Iterator[int]:
+    """Yield the indexes of the cancels, from `start` on: each has a drawing to look at."""
+    yield from (place for place, row in enumerate(rows, start) if row.method == CANCELLED)
 
 
 def _paths(rows: Sequence[Row], start: int) -> dict[int, dict[str, Any]]:

@@ -253,7 +253,8 @@ function partView(kind, text) {
 
 let recordings = [], diff = null, tab = 0, rec = null;
 let live = false, token = null, stream = null; // of a page that `mcpmock watch` serves
-let shown = [], chosen = -1, range = null, opened = false, applied = 0;
+let shown = [], chosen = -1, range = null, opened = false, applied = 0, allTold = false;
+let matches = () => true; // whether a row fits the filter and the stretch of time, through whatever lens
 const hidden = new Set(["http"]), field = $("query");
 
 const isDiff = () => tab === "diff";
@@ -280,11 +281,12 @@ function applyQuery(from = 0) {
 			field.title = error.message;
 		}
 	}
+	matches = (i) => !(range && (rec.u[i] < range[0] || rec.u[i] > range[1])) && (!test || test(i));
 	const next = from ? shown : [], named = /(^|\s)!?(kind|status|x|text|level)=/.test(query);
 	for (let i = from; i < total(); i++) {
 		// A term that names kinds decides itself which are shown.
-		if (!isDiff() && ((!named && hidden.has(rec.lens(i))) || (range && (rec.u[i] < range[0] || rec.u[i] > range[1])))) continue;
-		if (!test || test(i)) next.push(i);
+		if (!isDiff() && !named && hidden.has(rec.lens(i))) continue;
+		if (matches(i)) next.push(i);
 	}
 	shown = next;
 	applied = total();
@@ -375,9 +377,11 @@ function step(by) {
 
 function stepProblem(by) {
 	if (isDiff()) { step(by); return; }
-	const places = shown.filter((i) => rec.problemRows.has(i));
+	const places = [...rec.problemRows].filter(matches).sort((a, b) => a - b);
+	if (!places.length) return;
 	const next = by > 0 ? places.find((i) => i > chosen) : places.findLast((i) => i < chosen);
-	if (next !== undefined) choose(next);
+	reveal(next ?? places.at(by > 0 ? 0 : -1));
+	$("count").textContent = `problem ${places.indexOf(chosen) + 1} of ${places.length}`;
 }
 
 // ---- links
@@ -649,6 +653,7 @@ function drawEvent(pane, i) {
 		put(pane, el("div", { class: "violation " + violation.level }, el("b", `${violation.level}: ${violation.rule}`), el("div", violation.text),
 			el("blockquote", violation.known || `“${violation.sentence}” (${violation.cited})`)));
 	}
+	if (rec.kind(i) !== "error") for (const [text, rows, rule] of rec.happened) if (!rule && rows.includes(i)) put(pane, el("div.violation", text));
 	if (rec.cancelled.has(call)) section(pane, "Cancellation race", raceView(call, rec.cancelled.get(call)));
 	if (call >= 0 && i !== call) section(pane, "Request", linkTo(call), payloadView(c.raw[call], c.size[call]));
 	const name = { request: "Request", response: "Answer", error: "Answer", notification: "Notification", http: "Head" }[rec.kind(i)] || "Content";
@@ -682,9 +687,13 @@ function reveal(i) {
 }
 
 function stderrNear(call, answer) {
-	const found = [], until = answer < 0 ? call : answer, c = rec.c;
-	for (let i = Math.max(0, call - 20); i < Math.min(rec.size, until + 20) && found.length < 20; i++) {
-		const near = c.t[i] >= c.t[call] - 20000 && c.t[i] <= c.t[until] + 20000;
+	const found = [], c = rec.c;
+	if (answer < 0) { // what was said last tells why
+		for (let i = rec.size - 1; i > call && found.length < 20; i--) if (c.take[i] === c.take[call] && (rec.kind(i) === "stderr" || (rec.kind(i) === "end" && c.x[i] == null))) found.unshift(i);
+		return found;
+	}
+	for (let i = Math.max(0, call - 20); i < Math.min(rec.size, answer + 20) && found.length < 20; i++) {
+		const near = c.t[i] >= c.t[call] - 20000 && c.t[i] <= c.t[answer] + 20000;
 		if (rec.kind(i) === "stderr" && c.take[i] === c.take[call] && near) found.push(i);
 	}
 	return found;
@@ -805,6 +814,9 @@ function drawDifference(pane, one) {
 function drawHead() {
 	$("name").replaceChildren();
 	put($("name"), recordings.map((one) => one.file).join("  ↔  "));
+	$("subject").replaceChildren();
+	put($("subject"), isDiff() ? "" : rec.subject.join(" · "));
+	drawHappened(isDiff() ? [] : rec.happened);
 	const chips = $("chips");
 	chips.replaceChildren();
 	$("facts").replaceChildren();
@@ -818,6 +830,15 @@ function drawHead() {
 		rec.facts.forEach((pairs) => put($("facts"), facts(pairs)));
 		rec.notices.forEach((notice) => put($("facts"), el("p", notice)));
 	}
+}
+
+/** One line for each problem, at most three before a click. */
+function drawHappened(told) {
+	const lines = told.slice(0, allTold ? told.length : 3), more = told.length - lines.length + (told.length && rec.untold);
+	const button = (text, onclick) => el("li", el("button", { onclick }, text));
+	$("happened").hidden = !told.length;
+	$("happened").replaceChildren(...lines.map(([text, rows]) => button(text, () => { reveal(rows[0]); openDetail(); })));
+	if (more) $("happened").append(button(`and ${more.toLocaleString("en")} more`, allTold ? () => stepProblem(1) : () => { allTold = true; drawHead(); }));
 }
 
 function drawTabs() {
@@ -877,7 +898,7 @@ function drawSoon() {
 	setTimeout(() => requestAnimationFrame(() => {
 		const began = performance.now(), list = $("list"), atEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - ROW;
 		drawSoon.due = false;
-		const head = JSON.stringify([rec.chips, rec.facts, rec.notices]);
+		const head = JSON.stringify([rec.subject, rec.happened, rec.untold, rec.chips, rec.facts, rec.notices]);
 		if (head !== drawSoon.head) drawHead();
 		drawSoon.head = head;
 		drawMap();

@@ -1,0 +1,367 @@
+"""`Problems`: what went wrong in a recording, in sentences.
+
+Pure: the rows of `timeline` and what `rules.checker` found go in, in the order of the recording,
+and sentences come out, each with its rows. `report` stands above: the page prints them in its head,
+and `n` stops at their rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import attrs
+
+from mcpmock.cassette.model import Event, Gap, Take, names_endpoint
+from mcpmock.errors import Level
+from mcpmock.printable import excerpt, many
+from mcpmock.protocol.correlation import CANCELLED
+from mcpmock.protocol.messages import HttpRequest, Response
+from mcpmock.protocol.methods import REVISIONS
+from mcpmock.protocol.revisions import initialized_version
+from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER, REPEATING_STATUSES
+from mcpmock.rules.checker import Found
+
+from .summary import brief, duration, event_summary
+from .timeline import PROBE, REFUSED, LeftOut, Row
+
+_SEVERE, _PLAIN, _MINOR = range(3)
+_MAX_WORDS = 60
+_MAX_QUOTED = 120
+_HTTP_ERROR = 400
+_NO_SUCH_METHOD = 405
+_STOP_SIGNALS = (1, 2, 9, 15)
+_SIGNALLED = 128
+"""Shells add it to the number of the signal that ended a process."""
+
+
+@attrs.define
+class Problem:
+    """One thing that went wrong."""
+
+    text: str
+    """A sentence. It quotes the traffic."""
+    rows: list[int]
+    """The indexes of its rows, the first to look at first."""
+    weight: int = _PLAIN
+    cause: int | None = None
+    """The row that explains it, and needs no sentence of its own."""
+    rule: bool = False
+    """Whether it is that a rule is broken."""
+    times: int = 1
+
+    @property
+    def sentence(self) -> str:
+        return self.text if self.times == 1 else f"{self.text}; {self.times - 1:,} more like it"
+
+
+@attrs.define
+class Problems:
+    """Reads a recording, row by row."""
+
+    takes: Sequence[Take]
+    _rows: list[Row] = attrs.field(factory=list)
+    _told: list[Problem] = attrs.field(factory=list)
+    _alike: dict[tuple[object, ...], Problem] = attrs.field(factory=dict)
+    _take: _TakeState = attrs.field(factory=lambda: _TakeState(0))
+
+    def add(self, rows: Sequence[Row], found: Sequence[Found]) -> None:
+        """Take in the next rows and the violations in them. The row that a row names as its call
+        has the same index here.
+        """
+        wanted: dict[tuple[int, int], list[Found]] = {}
+        for one in found:
+            if one.violation.level is not Level.NOTICE:
+                wanted.setdefault((one.take, one.event.n), []).append(one)
+        for place, row in enumerate(rows, len(self._rows)):
+            self._rows.append(row)
+            if row.take != self._take.number:
+                self._told += self._unanswered(ended=True)
+                self._take = _TakeState(row.take)
+            broken = wanted.pop((row.take, row.event.n), [])
+            for one in broken:
+                self._tell_violation(place, one)
+            self._read(place, row, known=bool(broken))
+
+    def all(self, *, ended: bool = True) -> list[Problem]:
+        """Return the problems so far, the worst first; `ended` is whether nothing will follow."""
+        found = [*self._told, *self._unanswered(ended=ended)]
+        explaining = {one.cause: one for one in found if one.cause is not None}
+        kept = []
+        for one in found:
+            if one.cause is None and explaining.keys() >= set(one.rows):
+                explained = explaining[one.rows[0]].rows
+                explained += [place for place in one.rows if place not in explained]
+            else:
+                kept.append(one)
+        return sorted(kept, key=lambda one: (one.weight, one.rows[0]))
+
+    def _tell(self, place: int, text: str, weight: int = _PLAIN, *, like: object) -> Problem:
+        """Tell of a problem, or count it if a problem `like` it in its take is told of."""
+        kind = self._take.number, like
+        if (first := self._alike.get(kind)) is None:
+            first = self._alike[kind] = Problem(text, [place], weight)
+            self._told.append(first)
+        else:
+            first.times += 1
+            first.rows.append(place)
+        return first
+
+    def _tell_violation(self, place: int, found: Found) -> None:
+        rule = found.violation.rule.name
+        text = f"{brief(found.violation.text)} [{rule}, event {found.event.n}]"
+        weight = _PLAIN if found.violation.level is Level.ERROR else _MINOR
+        self._tell(place, text, weight, like=("rule", rule)).rule = True
+
+    def _read(self, place: int, row: Row, *, known: bool) -> None:
+        """Take in a row; `known` is whether a violation tells of it already."""
+        take, event = self._take, row.event
+        take.last = event.t
+        match row.kind:
+            case "request":
+                take.open[place] = row
+                if event.x is not None:
+                    take.asked[event.x] = place
+            case "response" | "error" if row.call is not None:
+                take.open.pop(row.call, None)
+                self._read_agreement(place, row)
+            case "notification" if row.method == CANCELLED and row.call is not None:
+                take.open.pop(row.call, None)
+            case "stderr" if isinstance(event.stderr, str) and event.stderr.strip():
+                take.log = event.stderr
+            case "sse" if event.x is not None and (id_ := getattr(event.sse, "id", None)):
+                take.streams[id_] = event.x
+            case "http":
+                self._read_head(place, row)
+            case "end":
+                self._read_end(place, row)
+            case "fault":
+                take.faults[place] = event
+                self._tell(place, _fault_words(event), like=_fault_words(event, "kind", "name"))
+            case "gap" if isinstance(event.gap, Gap) and not isinstance(event.gap, LeftOut):
+                lost, why = many(max(event.gap.events, 1), "event"), brief(event.gap.reason)
+                self._tell(
+                    place, f"{lost} could not be recorded: {why or 'no reason is given'}", like=why
+                )
+            case "opaque" if row.summary and not known and not names_endpoint(event):
+                text = f"no JSON-RPC: {brief(row.summary, _MAX_QUOTED)}"
+                self._tell(place, text, like="opaque")
+        if row.kind == "error":
+            self._read_error(place, row, known=known)
+
+    def _read_agreement(self, place: int, row: Row) -> None:
+        """Tell of a server that answers `initialize` in a revision that MCP has not."""
+        if row.asked == "initialize" and isinstance(row.message, Response):
+            agreed = initialized_version(row.message.result)
+            if agreed is not None and agreed not in REVISIONS:
+                words = brief(agreed, _MAX_WORDS)
+                self._tell(
+                    place,
+                    f"the server answered in {words}, which is no revision of MCP",
+                    like=words,
+                )
+
+    def _read_error(self, place: int, row: Row, *, known: bool) -> None:
+        words = brief(row.summary, _MAX_QUOTED)
+        refused = self._take.refused.get(-1 if row.event.x is None else row.event.x)
+        if refused is not None:
+            if len(refused.rows) == 1:
+                refused.text += f": {words}"
+            refused.rows.append(place)
+        elif row.call is not None:
+            text = f"{self._name(row.call)} failed: {words}"
+            self._tell(place, text, _MINOR, like=("failed", row.method, row.tool))
+        elif not known:
+            self._tell(place, f"an error answers no request: {words}", like="error")
+
+    def _read_head(self, place: int, row: Row) -> None:
+        take, event, frame = self._take, row.event, row.event.frame
+        if frame is None or event.x is None or not isinstance(event.http, dict):
+            return
+        if isinstance(frame.fact, HttpRequest):
+            take.heads[event.x] = f"{frame.fact.method} {frame.fact.target}"
+            last = frame.fact.header(LAST_EVENT_ID_HEADER)
+            if last is not None:
+                self._read_resumption(place, last)
+            return
+        status, asked = event.http.get("status"), take.asked.get(event.x)
+        if not isinstance(status, int):
+            return
+        take.statuses[event.x] = status
+        head = take.heads.get(event.x, "")
+        probed = asked is not None and self._rows[asked].method == PROBE
+        # A server need not have a stream of its own, nor let its sessions be ended (MCP 2025-03-26
+        # to 2025-11-25).
+        offered = status == _NO_SUCH_METHOD and head.startswith(("GET ", "DELETE "))
+        if status < _HTTP_ERROR or offered or REFUSED in row.notes or probed:
+            return
+        what = self._name(asked) if asked is not None else brief(head, _MAX_WORDS) or "a request"
+        words = brief(f"{status} {event.http.get('reason') or ''}", _MAX_WORDS)
+        text = f"{what} got HTTP {words}"
+        take.refused[event.x] = self._tell(place, text, _SEVERE, like=("http", status))
+
+    def _read_resumption(self, place: int, last: str) -> None:
+        """Tell of a stream that is asked for again, and of how it was cut."""
+        take = self._take
+        stream = take.streams.get(last)
+        cut = None if stream is None else take.cut.get(stream)
+        words = f"resumed after event {brief(last, _MAX_WORDS)}"
+        if cut is None:
+            name = "a stream" if stream is None else self._stream_name(stream)
+            self._tell(place, f"{name} was {words}", _MINOR, like="resumed")
+            return
+        if len(cut.rows) == 1:
+            cut.text += f", and {words}"
+        cut.rows.append(place)
+
+    def _read_end(self, place: int, row: Row) -> None:
+        take, event = self._take, row.event
+        if event.x is not None:
+            if isinstance(event.end, str):
+                take.ends[event.x] = place
+                if event.end == "reset":
+                    name = self._stream_name(event.x)
+                    take.cut[event.x] = self._tell(place, f"{name} was reset", like="reset")
+            return
+        take.endings.append(place)
+        words = _exit_words(event)
+        if event.d == "c2s":
+            take.stopped = True
+        if words is not None and not (take.stopped and _is_stop(event)):
+            self._tell(place, f"the server {words}{take.log_words}", _SEVERE, like="exit")
+        elif event.end == "reset":
+            side = "client" if event.d == "c2s" else "server"
+            self._tell(place, f"the {side} reset the connection", _SEVERE, like="reset by " + side)
+
+    def _stream_name(self, exchange: int) -> str:
+        asked = self._take.asked.get(exchange)
+        if asked is not None:
+            return f"the stream of {self._name(asked)}"
+        return f"the stream of {brief(self._take.heads.get(exchange, 'an exchange'), _MAX_WORDS)}"
+
+    def _name(self, place: int) -> str:
+        """Return a request in words: `tools/call weather #7`."""
+        row = self._rows[place]
+        words = (row.method, row.tool, None if row.id is None else f"#{row.id}")
+        return " ".join(brief(word, _MAX_WORDS) for word in words if word)
+
+    def _unanswered(self, *, ended: bool) -> Iterator[Problem]:
+        """Yield the requests of the current take that nobody will answer any more; of those with
+        one cause as one problem.
+        """
+        take = self._take
+        if not ended and not any(map(self._is_exit, take.endings)):
+            return
+        causes: dict[int | None, list[int]] = {}
+        for place, row in take.open.items():
+            status = None if row.event.x is None else take.statuses.get(row.event.x)
+            if status is not None and (status >= _HTTP_ERROR or status in REPEATING_STATUSES):
+                continue  # told with its status, or asked again
+            causes.setdefault(self._cause(place, row), []).append(place)
+        for cause, places in causes.items():
+            others = "" if len(places) == 1 else f" and {many(len(places) - 1, 'more request')}"
+            was = "was" if len(places) == 1 else "were"
+            why = self._cause_words(cause, places[0])
+            text = f"{self._name(places[0])}{others} {was} never answered: {why}"
+            left = cause is not None and self._rows[cause].event.x is not None
+            left = left and self._rows[cause or 0].event.d == "c2s"
+            yield Problem(text, places, _MINOR if left else _SEVERE, cause)
+
+    def _cause(self, place: int, row: Row) -> int | None:
+        """Return the row that says why a request got no answer."""
+        take, event = self._take, row.event
+        for at, fault in take.faults.items():
+            told = fault.fault if isinstance(fault.fault, dict) else {}
+            if (told.get("method"), str(told.get("id"))) == (row.method, row.id):
+                return at
+        if event.x is not None:
+            return take.ends.get(event.x)
+        ends = [at for at in take.endings if at > place]
+        if ends and self._rows[ends[0]].event.d != "c2s":  # its output ends before the process
+            return next(filter(self._is_exit, ends), ends[0])
+        return ends[0] if ends else None
+
+    def _cause_words(self, cause: int | None, asked: int) -> str:
+        take, since = self._take, self._rows[asked].event.t
+        if cause is None:
+            whole = self.takes[take.number - 1].footer is not None
+            ending = "the recording ends" if whole else "the recording breaks off"
+            return ending + _later(take.last - since)
+        event = self._rows[cause].event
+        later = _later(event.t - since)
+        if cause in take.faults:
+            return _fault_words(event)
+        if event.x is not None:
+            if event.d == "c2s":
+                return f"the client left{later}"
+            return f"its HTTP exchange {'was reset' if event.end == 'reset' else 'ended'}{later}"
+        if (words := _exit_words(event)) is not None or self._is_exit(cause):
+            return f"the server {words or 'ended with status 0'}{later}{take.log_words}"
+        if event.d == "c2s" and isinstance(event.end, dict):
+            return f"the client stopped the server{later}"
+        return f"the {'client' if event.d == 'c2s' else 'server'} hung up{later}"
+
+    def _is_exit(self, place: int) -> bool:
+        event = self._rows[place].event
+        return event.d != "c2s" and isinstance(event.end, dict)
+
+
+@attrs.define
+class _TakeState:
+    """What is kept of a take. Numbers are the indexes of rows, or of exchanges."""
+
+    number: int
+    open: dict[int, Row] = attrs.field(factory=dict)
+    asked: dict[int, int] = attrs.field(factory=dict)
+    """The request in each exchange."""
+    heads: dict[int, str] = attrs.field(factory=dict)
+    statuses: dict[int, int] = attrs.field(factory=dict)
+    refused: dict[int, Problem] = attrs.field(factory=dict)
+    """What is told of the exchanges with an error status."""
+    streams: dict[str, int] = attrs.field(factory=dict)
+    """The exchange that had the event of each id."""
+    cut: dict[int, Problem] = attrs.field(factory=dict)
+    ends: dict[int, int] = attrs.field(factory=dict)
+    """How each exchange ended."""
+    endings: list[int] = attrs.field(factory=list)
+    """How the two sides of the transport ended."""
+    faults: dict[int, Event] = attrs.field(factory=dict)
+    stopped: bool = False
+    """Whether the client has ended its side, or sent the server a signal."""
+    log: str = ""
+    """The end of the server's standard error."""
+    last: int = 0
+
+    @property
+    def log_words(self) -> str:
+        lines = [line for line in self.log.splitlines() if line.strip()]
+        return f"; its log ends: {excerpt(brief(lines[-1]), _MAX_QUOTED)}" if lines else ""
+
+
+def _exit_words(event: Event) -> str | None:
+    """Return how a process failed; None if it did not, or if no process ended."""
+    if event.d == "c2s" or not isinstance(event.end, dict):
+        return None
+    if (signal := event.end.get("signal")) is not None:
+        return f"was ended by signal {signal}"
+    return f"ended with status {status}" if (status := event.end.get("exit")) else None
+
+
+def _is_stop(event: Event) -> bool:
+    """Return whether a process ended as a client ends it: SDKs close its input, wait, and send a
+    signal.
+    """
+    end = event.end if isinstance(event.end, dict) else {}
+    return end.get("signal", end.get("exit", 0) - _SIGNALLED) in _STOP_SIGNALS
+
+
+def _fault_words(event: Event, *names: str) -> str:
+    """Return what fired, in words; with `names` only of these members."""
+    fault = event.fault
+    if names and isinstance(fault, dict):
+        return " ".join(str(fault.get(name)) for name in names)
+    return f"a fault fired: {brief(event_summary(event), _MAX_QUOTED)}"
+
+
+def _later(us: int) -> str:
+    """Return `, 552 ms later`; empty where nothing has a time."""
+    return f", {duration(us)} later" if us > 0 else ""
