@@ -31,6 +31,7 @@ from tests.support import (
     response,
 )
 from tests.support.hostile import HOSTILE, loadable_and_not
+from tests.support.one_problem import ONE_PROBLEM
 
 from .parts import PARTS
 
@@ -128,6 +129,7 @@ def _pages() -> Iterator[tuple[str, bytes]]:
         )
         for text in ("4 degrees, snow", "4 degrees, rain")
     )
+    yield "not-found.html", report_page(ONE_PROBLEM["404"][0])
     yield "two.html", report_page(read("old.jsonl", old), read("new.jsonl", new))
     yield "hostile.html", report_page(_hostile())
     odd = b'{"jsonrpc":"2.0","id":1,"result":{"n":1.0,"m":12345678901234567890123,"e":1e-400}}'

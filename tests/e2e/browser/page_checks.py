@@ -112,6 +112,9 @@ def test_keys(open_page: Open) -> None:
     page.keyboard.press("Escape")
     assert page.locator("#detail").is_hidden()
     page.keyboard.press("n")
+    assert page.locator("#rows .row[aria-selected=true] .kind").inner_text() == "⚠ request"
+    assert count(page).startswith("problem 1 of ")
+    page.keyboard.press("n")
     assert page.locator("#rows .row[aria-selected=true] .kind").inner_text() == "error"
     page.keyboard.press("/")
     page.keyboard.type("kind=error")
@@ -122,6 +125,26 @@ def test_keys(open_page: Open) -> None:
     assert page.locator("#help").is_visible()
     page.keyboard.press("Escape")
     assert page.locator("#help").is_hidden()
+
+
+def test_what_happened(open_page: Open) -> None:
+    """The three worst problems are in the head, the others behind a click; one that a lens hides is
+    a stop of n, which begins anew behind the last.
+    """
+    page = open_page("everything-http.html")
+    assert page.locator("#happened li").count() == 2
+    page = open_page("everything.html")
+    assert page.locator("#happened li").count() == 4
+    page.locator("#happened").get_by_role("button", name="and").last.click()
+    assert page.locator("#happened li").count() > 4
+    page.locator("#happened button").nth(1).click()
+    assert page.locator("#detail h2").inner_text().startswith("error")
+    page = open_page("not-found.html")
+    assert "never answered" not in page.locator("header").inner_text()
+    for _ in range(2):
+        page.keyboard.press("n")
+        assert page.locator("#rows .row[aria-selected=true] .kind").inner_text() == "http"
+        assert count(page) == "problem 1 of 1"
 
 
 def test_links_to_an_event(open_page: Open) -> None:
