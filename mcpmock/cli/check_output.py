@@ -18,6 +18,7 @@ from mcpmock.errors import CassetteError, Level
 from mcpmock.options.comparing import CheckOptions
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import many, printable
+from mcpmock.rules.report import report_values
 
 from .output import BAD, ODD, REMARK, emit, encodable, one_line, say, text_limit
 from .reports import (
@@ -98,7 +99,9 @@ class CheckOutput:
         form = "json" if self.checking.format == "json" else "text"
         lines = self._annotations if self.checking.format == "github" else self._lines
         shown = Report(
-            status=status, lines=lines(name, checked), values=_values(encodable(name), checked)
+            status=status,
+            lines=lines(name, checked),
+            values=report_values(encodable(name), checked.report),
         )
         return print_report(shown, self.console, form)
 
@@ -412,40 +415,6 @@ def _annotation(name: Path | str | None, one: _Shown) -> str:
 
 def _escaped(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _values(file: str, checked: CheckedFile) -> Iterator[dict[str, Any]]:
-    report = checked.report
-    for finding in report.findings:
-        where = {"type": "finding", "file": file, "line": finding.line}
-        yield {**where, "level": finding.level.value, "text": finding.text}
-    for found in report:
-        yield {"type": "violation", "file": file, "line": found.line, **_members(found)}
-    for one in report.unchecked:
-        where = {"type": "unchecked", "file": file, "line": one.line, "take": one.take}
-        yield {**where, "event": one.event.n, "what": one.what, "why": one.why}
-    counts = {f"{level.value}s": report.count(level) for level in Level}
-    size = {"takes": report.takes, "events": report.events}
-    yield {"type": "check", "file": file, **size, **counts, "damaged": report.damaged}
-
-
-def _members(found: Found) -> dict[str, Any]:
-    violation = found.violation
-    revision, _, section = violation.cited.partition(" ")
-    return {
-        "take": found.take,
-        "event": found.event.n,
-        "level": violation.level.value,
-        "rule": violation.rule.name,
-        "by": violation.by,
-        "path": violation.path or None,
-        "text": violation.text,
-        "revision": revision,
-        "section": section,
-        "sentence": violation.sentence,
-        "known": None if violation.known is None else violation.known.words,
-        "allowed": found.allowed or None,
-    }
 
 
 def _assertion(

@@ -20,6 +20,7 @@ from mcpmock.options.comparing import DiffOptions, FailOn
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import many, printable, shell_command
 from mcpmock.semantic_diff.compare import Diff, Difference, Verdict
+from mcpmock.semantic_diff.diff_value import FROM_WORST, counts_by_word, diff_value, word_of
 from mcpmock.semantic_diff.severity import PLURALS, RULES, EventLocation
 from mcpmock.view.latency_changes import SLOWER
 
@@ -27,7 +28,6 @@ from .output import BAD, GOOD, ODD, columns, encodable
 from .reports import JunitCase, JunitFailure, Report, print_report
 
 _COLORS = {Verdict.BREAKING: BAD, Verdict.RISKY: ODD, Verdict.COMPATIBLE: GOOD}
-_FROM_WORST = sorted(Verdict, reverse=True)
 MAX_MARKDOWN_ROWS = 100
 """GitHub limits the size of a comment."""
 _MIN_GROUP = 4
@@ -59,7 +59,7 @@ def diff_report(
             or any(one.rule is SLOWER for one in comparison.differences)
         ),
         lines=chain(above, diff_lines(comparison, verbose=verbose)),
-        values=_values(comparison),
+        values=[_value(comparison)],
         markdown=_markdown(comparison, verbose=verbose),
         suite=_SUITE,
         cases=_cases(comparison, fail_on),
@@ -88,46 +88,9 @@ def failure_report(name: str, sentence: str, fail_on: FailOn) -> Report:
     return attrs.evolve(diff_report(comparison, fail_on), lines=())
 
 
-def _values(comparison: Diff) -> Iterator[dict[str, Any]]:
-    yield {
-        "type": "diff",
-        "verdict": _word(comparison.worst),
-        "a": encodable(comparison.old),
-        "b": encodable(comparison.new),
-        "calls": sum(comparison.calls.values()),
-        "ignored": comparison.ignored,
-        "counts": _counts(comparison.counts),
-        "differences": [_entry(found) for found in comparison.differences],
-    }
-
-
-def _word(worst: Verdict | None) -> str:
-    return "same" if worst is None else worst.word
-
-
-def _counts(counts: Mapping[Verdict, int]) -> dict[str, int]:
-    return {verdict.word: counts.get(verdict, 0) for verdict in _FROM_WORST}
-
-
-def _entry(found: Difference) -> dict[str, Any]:
-    return {
-        "verdict": found.verdict.word,
-        "kind": found.rule.kind,
-        "rule": found.rule.name,
-        "method": found.method,
-        "call": found.call,
-        "path": found.path,
-        "a": found.old,
-        "b": found.new,
-        "a_event": _event(found.old_event),
-        "b_event": _event(found.new_event),
-        "times": found.times,
-        "ignore": found.ignore,
-    }
-
-
-def _event(where: EventLocation | None) -> dict[str, int] | None:
-    return None if where is None else {"take": where.take, "n": where.n}
+def _value(comparison: Diff) -> dict[str, Any]:
+    names = {"a": encodable(comparison.old), "b": encodable(comparison.new)}
+    return {**diff_value(comparison), **names}
 
 
 def diff_lines(comparison: Diff, *, verbose: bool) -> Iterator[str]:
@@ -311,7 +274,7 @@ def _summary(comparison: Diff) -> str:
 
 
 def _verdicts(counts: Mapping[Verdict, int]) -> str:
-    return ", ".join(f"{n} {verdict.word}" for verdict in _FROM_WORST if (n := counts.get(verdict)))
+    return ", ".join(f"{n} {verdict.word}" for verdict in FROM_WORST if (n := counts.get(verdict)))
 
 
 @attrs.define
@@ -362,12 +325,12 @@ class FolderReport:
             summary = f"no differences in {files}"
         value = {
             "type": "diff-folders",
-            "verdict": _word(worst),
+            "verdict": word_of(worst),
             "a": encodable(old),
             "b": encodable(new),
             "files": self.files,
             "differing": self.differing,
-            "counts": _counts(self.counts),
+            "counts": counts_by_word(self.counts),
         }
         report = Report(
             status=int(self.failed),

@@ -7,11 +7,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-import attrs
 import click
 
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.printable import printable, shell_command
+from mcpmock.printable import shell_command
 
 from .option_table import options
 from .output import TextFormatter, columns, emit, say
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
 
 MAX_TEXT_WIDTH = 100
 """Columns of text: longer lines are hard to read."""
-_MIN_SEARCHED_CHARS = 3
 
 
 @click.command("faults", short_help="List the kinds of faults, or explain one.")
@@ -32,14 +30,14 @@ def faults(words: tuple[str, ...], console: ConsoleOptions) -> int:
 
     With another WORD, list the kinds for what is feared: timeout, slow, crash, rate limit...
     """
-    from mcpmock.faults.kind_help import help_of
+    from mcpmock.faults.kind_help import help_of, kinds_on
     from mcpmock.faults.registry import KINDS, THEMES
 
     asked = " ".join(words)
     if asked in KINDS:
         groups = {"": [help_of(asked)]}
     elif asked:
-        groups = _feared(asked)
+        groups = kinds_on(asked)
     else:
         groups = {theme: [help_of(one) for one in kinds] for theme, kinds in THEMES.items()}
     if not groups:
@@ -52,28 +50,12 @@ def faults(words: tuple[str, ...], console: ConsoleOptions) -> int:
     if console.json:
         for found in groups.values():
             for one in found:
-                emit(_as_json(one))
+                emit(one.value)
     elif asked in KINDS:
         _print_kind(groups[""][0])
     else:
         _print_list(groups)
     return 0
-
-
-def _feared(asked: str) -> dict[str, list[KindHelp]]:
-    """Return the kinds for what these words speak of: by what is feared, or else by the kinds that
-    speak of it themselves.
-    """
-    from mcpmock.faults.fears import fears_of
-    from mcpmock.faults.kind_help import help_of
-    from mcpmock.faults.registry import KINDS
-
-    feared = {one.text: [help_of(kind) for kind in one.kinds] for one in fears_of(asked)}
-    if feared or len(asked) < _MIN_SEARCHED_CHARS:
-        return feared
-    word = asked.lower()
-    named = [one for one in map(help_of, KINDS) if word in f"{one.kind} {one.text}".lower()]
-    return {f"kinds that speak of {printable(asked)}": named} if named else {}
 
 
 def _print_list(groups: Mapping[str, list[KindHelp]]) -> None:
@@ -125,13 +107,3 @@ def _print_kind(one: KindHelp) -> None:
 
 def _formatter() -> click.HelpFormatter:
     return TextFormatter(width=min(columns(), MAX_TEXT_WIDTH))
-
-
-def _as_json(one: KindHelp) -> dict[str, object]:
-    return {
-        "type": "kind",
-        **attrs.asdict(one),
-        "summary": one.summary,
-        "transports": one.transports.split(", "),
-        "example": {"fault": one.shorthand, "toml": one.toml},
-    }

@@ -10,26 +10,19 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from collections.abc import Iterator
 from difflib import get_close_matches
-from importlib.resources import files
-from typing import TYPE_CHECKING
 
 import click
-from attrs import frozen
 
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.viewing import ManualOptions
 from mcpmock.printable import mcpmock_command
+from mcpmock.view.manual import pages, sections, topics
 
 from .option_table import options
 from .output import TextFormatter, columns, emit, say, shorten
 
-if TYPE_CHECKING:
-    from importlib.resources.abc import Traversable
-
 _LINK = re.compile(r"\[([^\]]+)\]\(([a-z-]+)\.md(?:#[\w-]+)?\)")
-_HEADING = re.compile(r"^#+ (?=[A-Z`])", re.MULTILINE)  # not `# plan.toml` in a block
 _ABOUT_THE_CODE = ("contributing", "internals")
 README_SECTIONS = {
     "record": "Record",
@@ -58,7 +51,7 @@ def help(topic: str | None, manual: ManualOptions, console: ConsoleOptions) -> i
     if topic is None:
         _print_list(json=console.json)
         return 0
-    page = _pages().get(topic)
+    page = pages().get(topic)
     if page is None:
         say(_unknown(topic))
         return 2
@@ -69,18 +62,6 @@ def help(topic: str | None, manual: ManualOptions, console: ConsoleOptions) -> i
     else:
         _show(page.read_text("utf-8"))
     return 0
-
-
-def topics() -> dict[str, str]:
-    """Return the topics of the manual, each with the sentence that it opens with."""
-    openings = {name: page.read_text("utf-8").split("\n\n")[1] for name, page in _pages().items()}
-    return {name: " ".join(text.split()) for name, text in openings.items()}
-
-
-def _pages() -> dict[str, Traversable]:
-    pages = (page for page in files("mcpmock").joinpath("help").iterdir())
-    named = {page.name.removesuffix(".md"): page for page in pages if page.name.endswith(".md")}
-    return dict(sorted(named.items()))
 
 
 def _print_list(*, json: bool) -> None:
@@ -98,27 +79,6 @@ def _print_list(*, json: bool) -> None:
     click.echo(formatter.getvalue(), nl=False)
 
 
-@frozen
-class _Section:
-    """A part of a topic, from one heading to the next."""
-
-    topic: str
-    heading: str
-    text: str
-
-    def first_line(self, word: str) -> str | None:
-        """Return the first line with this word in it, in whatever case."""
-        lines = [self.heading, *self.text.splitlines()]
-        return next((line.strip() for line in lines if word in line.lower()), None)
-
-
-def _sections() -> Iterator[_Section]:
-    for topic, page in _pages().items():
-        for part in _HEADING.split(page.read_text("utf-8"))[1:]:
-            heading, _, text = part.partition("\n")
-            yield _Section(topic, heading, text)
-
-
 def _search(word: str, topic: str | None, *, json: bool) -> int:
     """Print each section with this word in it, with the first line that has it. Gives 1 if there is
     none.
@@ -126,7 +86,7 @@ def _search(word: str, topic: str | None, *, json: bool) -> int:
     asked = word.lower()
     found = [
         (one, line)
-        for one in _sections()
+        for one in sections()
         if topic in (None, one.topic) and (line := one.first_line(asked)) is not None
     ]
     for one, line in found:
@@ -142,8 +102,8 @@ def _search(word: str, topic: str | None, *, json: bool) -> int:
 
 def _topics_on(phrase: str) -> list[str]:
     """Return the topics that have this in their text, those that have it most often first."""
-    pages = {topic: page for topic, page in _pages().items() if topic not in _ABOUT_THE_CODE}
-    texts = ((topic, page.read_text("utf-8").lower()) for topic, page in pages.items())
+    told = {topic: page for topic, page in pages().items() if topic not in _ABOUT_THE_CODE}
+    texts = ((topic, page.read_text("utf-8").lower()) for topic, page in told.items())
     found = {topic: count for topic, text in texts if (count := text.count(phrase.lower()))}
     return sorted(found, key=lambda topic: -found[topic])[:SUGGESTED_TOPICS]
 
@@ -162,13 +122,13 @@ def _unknown(topic: str) -> str:
         if topic in README_SECTIONS:
             hints.append(f"section {README_SECTIONS[topic]} of the README")
         return f"no help topic {topic}; {'; '.join(hints)}"
-    near = get_close_matches(topic, _pages(), n=SUGGESTED_TOPICS, cutoff=0.5)
+    near = get_close_matches(topic, pages(), n=SUGGESTED_TOPICS, cutoff=0.5)
     if near:
         return f"no help topic {topic}; did you mean {' or '.join(near)}?"
     if len(topic) > 2 and (near := _topics_on(topic)):
         search = mcpmock_command("help", options=["--search", topic])
         return f"no help topic {topic}; {' and '.join(near)} speak of it: `{search}`"
-    return f"no help topic {topic}; topics: {', '.join(_pages())}"
+    return f"no help topic {topic}; topics: {', '.join(pages())}"
 
 
 def _show(text: str) -> None:

@@ -11,7 +11,7 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -42,7 +42,7 @@ def show(file: Path, showing: ShowOptions, console: ConsoleOptions) -> int:
     With --follow, a FILE that is not there yet is waited for; Ctrl-C ends it.
     """
     from mcpmock.cassette.file import load, newest_cassette
-    from mcpmock.view.timeline import exchange, timeline
+    from mcpmock.view.timeline import exchange, timeline, value_of
 
     request = showing.request
     if console.json + showing.raw + showing.mermaid > 1:
@@ -74,7 +74,7 @@ def show(file: Path, showing: ShowOptions, console: ConsoleOptions) -> int:
     if console.json:
         numbers = array("q", (row.event.n for row in everything))
         for row in rows:
-            emit(_as_json(row, numbers))
+            emit(value_of(row, numbers))
     elif showing.raw:
         _write_frames(rows)
     else:
@@ -116,6 +116,7 @@ def _follow(file: Path, event_filter: Filter, *, json: bool, raw: bool) -> int:
     from mcpmock.cassette.model import Cassette
     from mcpmock.sessions.watch import POLL_S, FollowedFile
     from mcpmock.view.live import GrowingTimeline
+    from mcpmock.view.timeline import value_of
 
     if file.exists():
         load(file)  # refuses another file
@@ -133,7 +134,7 @@ def _follow(file: Path, event_filter: Filter, *, json: bool, raw: bool) -> int:
                 kept = [row for row in rows if event_filter.keeps(row)]
                 if json:
                     for row in kept:
-                        emit(_as_json(row, numbers))
+                        emit(value_of(row, numbers))
                 elif raw:
                     _write_frames(kept)
                 elif kept:
@@ -148,27 +149,6 @@ def _follow(file: Path, event_filter: Filter, *, json: bool, raw: bool) -> int:
 
     run_trio(print_growth)
     return 0
-
-
-def _as_json(row: Row, numbers: Sequence[int]) -> dict[str, Any]:
-    """Return for `--json` what is known about an event, and the event as recorded. `numbers` are
-    the event numbers of all rows.
-    """
-    return {
-        "type": "event",
-        "take": row.take,
-        "n": row.event.n,
-        "kind": row.kind,
-        "method": row.method,
-        "id": row.id,
-        "tool": row.tool,
-        "status": row.status,
-        "latency": row.latency,
-        "call": None if row.call is None else numbers[row.call],
-        "summary": row.summary,
-        "notes": row.notes,
-        "event": row.event,
-    }
 
 
 def _write_frames(rows: Iterable[Row]) -> None:

@@ -7,54 +7,18 @@ sessions, event streams whose events have ids, and resuming with `Last-Event-ID`
 
 from __future__ import annotations
 
-import os
-import sys
-import traceback
 from collections.abc import Callable
 
-import attrs
 import trio
 
-from mcpmock.channels.channel import ConversationEnd, MemoryChannel, memory_pair
 from mcpmock.channels.http.addresses import ListenAddress
 from mcpmock.channels.standard_streams import write_log_line
-from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Stage
-from mcpmock.runner import LiveSession, run
 from mcpmock.sessions.http_front import HttpFront
 from mcpmock.sessions.run import Setup, run_sessions
-from mcpmock.sessions.servers import Reach, Server
+from mcpmock.sessions.stub_sessions import StubSessions
 
 from .routes import DemoServer
-
-
-@attrs.frozen
-class DemoSessions(Server):
-    """A demo server for each session, as a task of `nursery`. An exception ends its own session, as
-    in web frameworks; the tool that crashes the server ends the process.
-    """
-
-    make: Callable[[], DemoServer]
-    nursery: trio.Nursery
-
-    @property
-    def described(self) -> str:
-        return "mcpmock demo server"
-
-    async def open(self, reach: Reach, front: object = None) -> ConversationEnd:  # noqa: ARG002
-        theirs, ours = memory_pair()
-        self.nursery.start_soon(self._serve, theirs)
-        return ours
-
-    async def _serve(self, client: MemoryChannel) -> None:
-        try:
-            ended = await run(LiveSession(Pipeline([self.make()]), client, None))
-        except* Exception as group:  # noqa: BLE001 (one of many sessions)
-            sys.stderr.write("".join(traceback.format_exception(group)))
-            await client.aclose()
-        else:
-            if ended is not None:
-                os._exit(ended.status)
 
 
 async def serve_http(
@@ -69,7 +33,7 @@ async def serve_http(
     async with trio.open_nursery() as nursery:
         setup = Setup(
             front=front,
-            back=DemoSessions(make, nursery),
+            back=StubSessions("mcpmock demo server", make, nursery),
             observers=[] if bug is None else [lambda _number, _player: bug()],
             say=write_log_line,
             stop=stop,

@@ -8,10 +8,8 @@ from __future__ import annotations
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Callable
-from inspect import Parameter, signature
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta
 
 from mcpmock.protocol.error_codes import INVALID_PARAMS
@@ -19,6 +17,7 @@ from mcpmock.stubs.builder import Stub
 from mcpmock.stubs.call import Steps, StubCall, StubError, StubExit, as_object
 from mcpmock.stubs.results import failed
 from mcpmock.stubs.server import StubServer
+from mcpmock.stubs.typed_tool import declare_tool
 
 WEATHER = {
     "Bergen": {"city": "Bergen", "celsius": 9, "sky": "rain"},
@@ -55,27 +54,9 @@ STUB = Stub(
 
 
 def _tool(function: Callable[..., Any], output: dict[str, str] | None = None) -> None:
-    """Add a tool of this name: its parameters are the arguments, its docstring is the description.
-    Bad arguments are a result, so that the model sees them and can correct them.
-    """
-    name, hints = function.__name__, get_type_hints(function, include_extras=True)
-    fields = [
-        (p.name, hints[p.name], *(() if p.default is Parameter.empty else (p.default,)))
-        for p in list(signature(function).parameters.values())[1:]
-    ]
-    shape = msgspec.defstruct(name, fields)
-    _, parts = msgspec.json.schema_components([shape])
-    more = {} if output is None else {"outputSchema": _object_of(output)}
-
-    def run(call: StubCall) -> Any:
-        try:
-            arguments = msgspec.convert(call.params.get("arguments", {}), shape)
-        except msgspec.ValidationError as error:
-            return failed(f"{name}: {error}")
-        return function(call, **msgspec.structs.asdict(arguments))
-
-    schema = {key: parts[name][key] for key in ("type", "properties", "required")}
-    STUB.tool(name, schema, description=function.__doc__, **more).run(run)
+    """Add a tool of this name."""
+    more: dict[str, Any] = {} if output is None else {"outputSchema": _object_of(output)}
+    declare_tool(STUB, function, **more)
 
 
 def _object_of(types: dict[str, str]) -> dict[str, Any]:

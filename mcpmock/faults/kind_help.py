@@ -13,13 +13,16 @@ from typing import Any, get_type_hints
 import attrs
 
 from mcpmock.options.units import Knob, describe_type, knob_of
+from mcpmock.printable import printable
 
 from .fault import Fault
+from .fears import fears_of
 from .match import Match
 from .registry import KINDS, THEMES
 from .segments import On
 from .shorthand import spell_shorthand, spell_toml
 
+_MIN_SEARCHED_CHARS = 3
 _COMMON = {field.name for field in attrs.fields(Fault)}
 _TRANSPORTS = {"stdio": "stdio", "streamable-http": "Streamable HTTP", "sse": "HTTP+SSE"}
 _MODES = "live (record, proxy), replay, and toward a server (drive, verify)"
@@ -76,6 +79,17 @@ class KindHelp:
         """The example as an entry of a plan."""
         lines = [f"{name} = {spell_toml(value)}" for name, value in self.example.items()]
         return "\n".join(["[[fault]]", f'kind = "{self.kind}"', *lines])
+
+    @property
+    def value(self) -> dict[str, Any]:
+        """The whole as JSON."""
+        return {
+            "type": "kind",
+            **attrs.asdict(self),
+            "summary": self.summary,
+            "transports": self.transports.split(", "),
+            "example": {"fault": self.shorthand, "toml": self.toml},
+        }
 
 
 def help_of(kind: str) -> KindHelp:
@@ -146,3 +160,15 @@ def _with_unit(value: float, knob: Knob) -> str:
         if many >= 1 and many == int(many):
             return f"{int(many)}{unit}"
     return f"{value:g}{'s' if 's' in knob.units else 'B'}"
+
+
+def kinds_on(asked: str) -> dict[str, list[KindHelp]]:
+    """Return the kinds for what these words speak of: by what is feared, or else by the kinds that
+    speak of it themselves.
+    """
+    feared = {one.text: [help_of(kind) for kind in one.kinds] for one in fears_of(asked)}
+    if feared or len(asked) < _MIN_SEARCHED_CHARS:
+        return feared
+    word = asked.lower()
+    named = [one for one in map(help_of, KINDS) if word in f"{one.kind} {one.text}".lower()]
+    return {f"kinds that speak of {printable(asked)}": named} if named else {}

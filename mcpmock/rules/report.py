@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import attrs
 
@@ -91,3 +92,37 @@ def _report(
         else:
             unchecked.append(one)
     return CheckReport(takes, events, findings, tuple(violations), tuple(unchecked))
+
+
+def report_values(file: str, report: CheckReport) -> Iterator[dict[str, Any]]:
+    """Yield a report as JSON: what was found, a value for each, and the whole."""
+    for finding in report.findings:
+        where = {"type": "finding", "file": file, "line": finding.line}
+        yield {**where, "level": finding.level.value, "text": finding.text}
+    for found in report:
+        yield {"type": "violation", "file": file, "line": found.line, **_members(found)}
+    for one in report.unchecked:
+        where = {"type": "unchecked", "file": file, "line": one.line, "take": one.take}
+        yield {**where, "event": one.event.n, "what": one.what, "why": one.why}
+    counts = {f"{level.value}s": report.count(level) for level in Level}
+    size = {"takes": report.takes, "events": report.events}
+    yield {"type": "check", "file": file, **size, **counts, "damaged": report.damaged}
+
+
+def _members(found: Found) -> dict[str, Any]:
+    violation = found.violation
+    revision, _, section = violation.cited.partition(" ")
+    return {
+        "take": found.take,
+        "event": found.event.n,
+        "level": violation.level.value,
+        "rule": violation.rule.name,
+        "by": violation.by,
+        "path": violation.path or None,
+        "text": violation.text,
+        "revision": revision,
+        "section": section,
+        "sentence": violation.sentence,
+        "known": None if violation.known is None else violation.known.words,
+        "allowed": found.allowed or None,
+    }

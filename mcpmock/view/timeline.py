@@ -11,7 +11,7 @@ from array import array
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import overload
+from typing import Any, overload
 
 import attrs
 import msgspec
@@ -289,6 +289,27 @@ def exchange(rows: Timeline, id_: str) -> Timeline:
             if row.kind == "request":
                 inside.add(place)
     return rows.at(sorted(found | _surrounding_facts(rows, found)))
+
+
+def value_of(row: Row, numbers: Sequence[int]) -> dict[str, Any]:
+    """Return as JSON what is known about an event, and the event as recorded. `numbers` are
+    the event numbers of all rows.
+    """
+    return {
+        "type": "event",
+        "take": row.take,
+        "n": row.event.n,
+        "kind": row.kind,
+        "method": row.method,
+        "id": row.id,
+        "tool": row.tool,
+        "status": row.status,
+        "latency": row.latency,
+        "call": None if row.call is None else numbers[row.call],
+        "summary": row.summary,
+        "notes": row.notes,
+        "event": row.event,
+    }
 
 
 def raws(rows: Iterable[Row]) -> Iterator[bytes]:
