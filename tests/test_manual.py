@@ -24,8 +24,8 @@ import click
 import pytest
 
 from mcpmock.cli.commands import cli
-from mcpmock.cli.help import topics
 from mcpmock.printable import shell_command
+from mcpmock.view.manual import topics
 from tests.e2e.parts import PARTS, not_installed
 
 ROOT = Path(__file__).parents[1]

@@ -19,7 +19,7 @@ from .output import TextFormatter, say
 
 COMMANDS = (
     "check", "control", "convert", "demo", "diff", "drive", "explore", "faults", "fmt", "help",
-    "login", "logout", "merge", "proxy", "record", "recover", "redact", "replay", "report",
+    "login", "logout", "mcp", "merge", "proxy", "record", "recover", "redact", "replay", "report",
     "review", "rules", "run", "scan", "show", "stats", "unwrap", "verify", "watch", "wrap",
 )  # fmt: skip
 

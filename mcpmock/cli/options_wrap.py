@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from mcpmock.client_config.changes import ClientCommand, ServerEdit
     from mcpmock.client_config.clients import Machine
     from mcpmock.client_config.document import ConfigError
-    from mcpmock.client_config.files import FoundServer
+    from mcpmock.client_config.files import FoundServer, SideStore
     from mcpmock.options.console import ConsoleOptions
-    from mcpmock.options.wrapping import ChangeOptions
+    from mcpmock.options.wrapping import ChangeOptions, WriteOptions
 
 _COLORS = {"-": BAD, "+": GOOD}
 _COMMAND_TIMEOUT_S = 60
@@ -120,13 +120,15 @@ def carry_out(
     kind: str,
     edits: Sequence[ServerEdit],
     machine: Machine,
-    change: ChangeOptions,
+    change: WriteOptions,
     console: ConsoleOptions,
+    store: SideStore | None = None,
 ) -> list[ServerEdit]:
     """Show the changes, ask, and make them; gives those that were made. A client that keeps its
     configuration itself is only told how, without `--run`. Raises McpMockError.
     """
     from mcpmock.client_config.changes import client_commands
+    from mcpmock.client_config.files import side_store
 
     dry, run, json = change.dry_run, change.run_commands, console.json
     quiet = json or (console.quiet and change.yes and not dry)
@@ -142,7 +144,7 @@ def carry_out(
     for edit in edits:
         written = edit in wanted
         if written:
-            made.append(_make(edit, machine))
+            made.append(_make(edit, machine, store or side_store(machine)))
         if json:
             _emit_change(kind, made[-1] if written else edit, written=written)
     if edits and not wanted and not dry:
@@ -200,12 +202,11 @@ def _ask() -> None:
         raise NotWritten("nothing was written")
 
 
-def _make(edit: ServerEdit, machine: Machine) -> ServerEdit:
+def _make(edit: ServerEdit, machine: Machine, store: SideStore) -> ServerEdit:
     """Give the change as it was made."""
     from mcpmock.client_config import changes
-    from mcpmock.client_config.files import reason_of, side_store
+    from mcpmock.client_config.files import reason_of
 
-    store = side_store(machine)
     try:
         if not edit.found.live:
             return changes.write_edit(edit, store, machine, say)

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import attrs
 import msgspec
@@ -21,7 +22,16 @@ from mcpmock.errors import MissingExtra
 
 from .clients import BY_ID, LOCAL, PROJECT, ConfigFile, Machine
 from .document import ConfigError, Document
-from .edit import parse_config, servers_of, unwrap, wrap
+from .edit import (
+    Pieces,
+    difference,
+    parse_config,
+    servers_of,
+    unwrap,
+    with_server,
+    without_server,
+    wrap,
+)
 from .entry import ServerEntry, record_words
 from .files import (
     FOLDER,
@@ -31,8 +41,8 @@ from .files import (
     WrappedServer,
     digest,
     read_config,
-    read_text,
     reason_of,
+    text_or_nothing,
     write_config,
 )
 from .remote import (
@@ -83,6 +93,11 @@ class ServerEdit:
     def wraps(self) -> bool:
         """Whether a recorder stands there now."""
         return self.entry.recorder is not None
+
+    @property
+    def undoable(self) -> bool:
+        """Whether what undoes it is stored: it puts something there."""
+        return self.wraps or (not self.found.entry.value and self.stored.removed is None)
 
     @property
     def logs_in(self) -> bool:
@@ -219,6 +234,32 @@ def plan_rewrap(
     return attrs.evolve(edit, found=found, plan=plan)
 
 
+def plan_add(found: FoundServer, value: dict[str, Any]) -> ServerEdit:
+    """Return what adds a server that is not there yet. Raises ConfigError."""
+    config, name = found.config, found.entry.name
+    before = found.document.text
+    document = with_server(found.document, config.keys, name, value)
+    stored = msgspec.structs.replace(
+        WrappedServer.of(config, name),
+        pieces=Pieces(stretch=difference(before, document.text)),
+        sha256=(digest(before), digest(document.text)),
+    )
+    entry = ServerEntry(name, value)
+    return ServerEdit(found, document, entry, stored, partial(plan_add, value=value))
+
+
+def plan_remove(found: FoundServer, store: SideStore) -> ServerEdit:
+    """Return what takes out a server that `plan_add` added, so that the file is as it was before.
+    Raises ConfigError.
+    """
+    config, name = found.config, found.entry.name
+    known = store.load(config.path, config.keys, name)
+    stored = known or WrappedServer.of(config, name)
+    document = without_server(found.document, config.keys, name, stored.pieces.stretch)
+    plan = partial(plan_remove, store=store)
+    return ServerEdit(found, document, ServerEntry(name, {}), stored, plan)
+
+
 def plan_unwrap(found: FoundServer, store: SideStore) -> ServerEdit:
     """Plan the change that puts an entry back. Raises ConfigError."""
     config, entry = found.config, found.entry
@@ -247,17 +288,17 @@ def write_edit(
     """
     with store.locked():
         edit = _renewed(edit)
-        if edit.wraps:
-            if edit.found.config.scope == PROJECT:
-                make_project_folder(machine.root)
+        if edit.wraps and edit.found.config.scope == PROJECT:
+            make_project_folder(machine.root)
+        if edit.undoable:
             store.save(edit.stored)
         try:
             write_config(edit.found.config.path, edit.document.text, edit.found.document)
         except ConfigChanged:
-            if edit.wraps:
+            if edit.undoable:
                 store.forget(edit.stored)
             raise
-        if not edit.wraps:
+        if not edit.undoable:
             _forget(edit, store, say)
         return edit
 
@@ -276,20 +317,20 @@ def run_commands(
     found = edit.found
     with store.locked():
         before = store.load(found.config.path, found.config.keys, edit.entry.name)
-        plain = found.entry if edit.wraps else edit.entry
+        plain = found.entry if edit.undoable else edit.entry
         store.save(msgspec.structs.replace(edit.stored, removed=plain.value))
         try:
             for command in client_commands(edit, machine):
                 run(command)
         except BaseException:
-            if not _stands(found):
+            if found.entry.value and not _stands(found):
                 run(_adding_command(found.entry, found.config, machine))
             if before is None:
                 store.forget(edit.stored)
             else:
                 store.save(before)
             raise
-        if edit.wraps:
+        if edit.undoable:
             store.save(edit.stored)
         else:
             _forget(edit, store, say)
@@ -300,11 +341,13 @@ def _renewed(edit: ServerEdit) -> ServerEdit:
     the entry is another one.
     """
     found = edit.found
-    text = read_text(found.config.path)
+    text = text_or_nothing(found.config.path)
     if text == found.document.text:
         return edit
     document = parse_config(found.config.path, text)
-    entry = servers_of(document, found.config.keys).get(edit.entry.name)
+    entry = servers_of(document, found.config.keys).get(
+        edit.entry.name, ServerEntry(edit.entry.name, {})
+    )
     if entry != found.entry:
         raise ConfigChanged(found.config.path)
     return edit.plan(attrs.evolve(found, document=document))
@@ -333,7 +376,8 @@ def client_commands(edit: ServerEdit, machine: Machine) -> list[ClientCommand]:
     words = _claude_mcp("remove", name, config)
     remove = ClientCommand(words, b"", _folder_of(config, machine))
     removes = [remove] if edit.found.entry.value else []
-    return [*removes, _adding_command(edit.entry, config, machine)]
+    adds = [_adding_command(edit.entry, config, machine)] if edit.entry.value else []
+    return [*removes, *adds]
 
 
 def _adding_command(entry: ServerEntry, config: ConfigFile, machine: Machine) -> ClientCommand:
@@ -359,4 +403,4 @@ def _folder_of(config: ConfigFile, machine: Machine) -> Path:
 
 def _entry_in(document: Document, found: FoundServer) -> ServerEntry:
     name = found.entry.name
-    return ServerEntry(name, document.at((*found.config.keys, name)))
+    return ServerEntry(name, document.at((*found.config.keys, name)) or {})

@@ -6,8 +6,9 @@ here is reached by naming its file.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import attrs
 
@@ -47,6 +48,10 @@ class KnownClient:
     """What makes it read a changed file: an order to the user."""
     approval: str = ""
     """Which approval hangs on the entry that is changed, if any."""
+    one_list: bool = False
+    """Whether the whole command line is one list."""
+    members: tuple[tuple[str, Any], ...] = ()
+    """What its entries have besides a command."""
     checked: str = "2026-11-22"
     source: str
 
@@ -160,6 +165,7 @@ CLIENTS = (
         ),
         project=(".vscode/mcp.json",),
         keys=("servers",),
+        members=(("type", "stdio"),),
         restart="run `MCP: List Servers` in VS Code and restart the server",
         approval="VS Code asks again whether the changed server is trusted",
         source="vscode-docs reference/mcp-configuration.md",
@@ -217,6 +223,8 @@ CLIENTS = (
         ),
         project=("opencode.json", "opencode.jsonc", ".agents/mcp.json"),
         keys=("mcp",),
+        one_list=True,
+        members=(("type", "local"),),
         restart="start opencode again",
         approval="opencode may ask to approve a changed server of a project",
         source="opencode 1.18.33, tried; opencode docs/mcp-servers.mdx",
@@ -287,6 +295,7 @@ CLIENTS = (
         title="Copilot CLI",
         user=("{home}/.copilot/mcp-config.json",),
         project=(".mcp.json", ".github/mcp.json"),
+        members=(("type", "local"), ("tools", ["*"])),
         restart="start copilot again",
         source="copilot 1.0.102, tried; agent-scan",
         checked="2026-11-23",
@@ -308,12 +317,14 @@ _BARE = Path(".agents/mcp.json")
 """A file without anything around the servers."""
 
 
-def config_files(machine: Machine) -> Iterator[ConfigFile]:
-    """Yield every place where a client of the table looks on this machine, whether there is a file
+def config_files(
+    machine: Machine, clients: Sequence[KnownClient] = CLIENTS
+) -> Iterator[ConfigFile]:
+    """Yield every place where one of these clients looks on this machine, whether there is a file
     or not.
     """
     found: dict[tuple[Path, str, Keys], ConfigFile] = {}
-    for client in CLIENTS:
+    for client in clients:
         for scope, places in ((USER, client.user), (PROJECT, client.project)):
             for place in places:
                 resolved = _resolve(place, machine, scope)

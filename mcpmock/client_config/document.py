@@ -80,6 +80,18 @@ class Document(ABC):
         member with this name and value.
         """
 
+    @abstractmethod
+    def with_member(self, path: Path, name: str, value: dict[str, Any]) -> str:
+        """Return the text with one more member behind the last of the object at a path, which is
+        made where there is none.
+        """
+
+    @abstractmethod
+    def without_member(self, path: Path) -> str:
+        """Return the text without the member at a path. Raises ConfigError where that would change
+        anything else.
+        """
+
     def at(self, path: Path) -> Any:
         """Return the value at a path, None if there is none."""
         value = self.value

@@ -68,8 +68,9 @@ def parse_config(file: object, text: str) -> Document:
             file,
             "YAML is not read here; put `mcpmock record -o FILE --` before the command yourself",
         )
-    kind = TomlDocument if str(file).endswith(".toml") else JsonDocument
-    return kind(file, text)
+    if str(file).endswith(".toml"):
+        return TomlDocument(file, text)
+    return JsonDocument(file, text)
 
 
 def servers_of(document: Document, keys: Keys) -> dict[str, ServerEntry]:
@@ -81,6 +82,46 @@ def servers_of(document: Document, keys: Keys) -> dict[str, ServerEntry]:
         document.refuse_duplicates(keys[:depth])
     entries = {name: value for name, value in found.items() if isinstance(value, dict)}
     return {name: ServerEntry(name, value) for name, value in entries.items()}
+
+
+def with_server(document: Document, keys: Keys, name: str, value: dict[str, Any]) -> Document:
+    """Return the document with one more server, behind the last. Raises ConfigError."""
+    text = document.with_member(keys, name, value)
+    new = parse_config(document.file, text)
+    inside = new.at(keys)
+    if not isinstance(inside, dict) or {**inside} != {**(document.at(keys) or {}), name: value}:
+        raise ConfigError(document.file, f"a server cannot be added safely at {'.'.join(keys)}")
+    return new
+
+
+def without_server(document: Document, keys: Keys, name: str, stretch: tuple[str, str]) -> Document:
+    """Return the document without a server: as it was before, where the stretch that was added
+    still stands. Raises ConfigError.
+    """
+    before, added = stretch
+    if added and document.text.count(added) == 1:
+        text = document.text.replace(added, before)
+    else:
+        text = document.without_member((*keys, name))
+    new = parse_config(document.file, text)
+    left = {other: one for other, one in document.at(keys).items() if other != name}
+    if (new.at(keys) or {}) != left:
+        raise ConfigError(document.file, f"{name} cannot be taken out safely; do it by hand")
+    return new
+
+
+def difference(old: str, new: str) -> tuple[str, str]:
+    """Return the shortest stretch in which two texts differ, as it stands in each."""
+    start = _common(old, new)
+    end = _common(old[start:][::-1], new[start:][::-1])
+    return old[start : len(old) - end], new[start : len(new) - end]
+
+
+def _common(one: str, other: str) -> int:
+    """Return the length of the common beginning."""
+    pairs = zip(one, other, strict=False)
+    differing = (at for at, (a, b) in enumerate(pairs) if a != b)
+    return next(differing, min(len(one), len(other)))
 
 
 def wrap(document: Document, keys: Keys, name: str, words: Sequence[str]) -> WrapChange:

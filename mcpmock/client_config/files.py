@@ -32,6 +32,7 @@ from .clients import (
     USER,
     ConfigFile,
     Keys,
+    KnownClient,
     Machine,
     config_files,
 )
@@ -41,7 +42,7 @@ from .entry import ServerEntry
 
 FOLDER = "mcpmock"
 """Below the data folder of the user: a folder of recordings for each server, and the stores."""
-_STORE = ".wrapped"  # no folder of a server begins with a dot
+_STORE, _ADDED = ".wrapped", ".added"  # no folder of a server begins with a dot
 _OWNED = "belongs to running sessions of claude, which rewrite it"
 
 
@@ -172,6 +173,31 @@ def side_store(machine: Machine) -> SideStore:
     return SideStore(machine.data / FOLDER / _STORE)
 
 
+def added_store(machine: Machine) -> SideStore:
+    """Return the store of what `mcpmock mcp --add` added."""
+    return SideStore(machine.data / FOLDER / _ADDED)
+
+
+def place_for(machine: Machine, client: KnownClient, scope: str | None) -> ConfigFile | None:
+    """Return the file in which a server is added to a client: the first that is there, else the
+    first; without a scope that of the project, where there is one. None if it has none.
+    """
+    places = [one for one in config_files(machine, [client]) if not one.below]
+    scopes = [PROJECT, USER] if scope is None else [scope]
+    for wanted in scopes:
+        meant = [one for one in places if one.scope == wanted]
+        if meant:
+            return next((one for one in meant if os.path.lexists(one.path)), meant[0])
+    return None
+
+
+def server_at(config: ConfigFile, name: str) -> FoundServer:
+    """Return a server of a file; its entry is empty if it is not there. Raises ConfigError."""
+    document = parse_config(config.path, text_or_nothing(config.path))
+    entry = servers_of(document, config.keys).get(name, ServerEntry(name, {}))
+    return FoundServer(config, document, entry)
+
+
 def find_servers(machine: Machine, only: Path | None = None) -> FoundConfigs:
     """Return the servers in all configuration files of this machine, or in one file. Raises
     ConfigError for one that the user named.
@@ -255,6 +281,11 @@ def read_text(path: Path) -> str:
         raise ConfigError(path, f"not UTF-8: {error.reason} at byte {error.start}") from error
 
 
+def text_or_nothing(path: Path) -> str:
+    """Return the text of a configuration file, empty if there is none. Raises ConfigError."""
+    return read_text(path) if os.path.lexists(path) else ""
+
+
 def is_live(path: Path) -> bool:
     """Return whether running sessions of a client rewrite the file, by whatever name it is
     reached.
@@ -263,11 +294,14 @@ def is_live(path: Path) -> bool:
 
 
 def write_config(path: Path, text: str, was: Document) -> None:
-    """Replace a configuration file. Call it with the store locked. Raises ConfigError, and
-    ConfigChanged if it is no longer what was read.
+    """Replace a configuration file, or make the one that was not there; without text, remove it.
+    Call it with the store locked. Raises ConfigError, and ConfigChanged if it is no longer what was
+    read.
     """
     if is_live(path):
         raise ConfigError(path, _OWNED)
+    if not os.path.lexists(path):
+        return _make_config(path, text)
 
     def check() -> None:
         if read_text(target) != was.text:
@@ -279,8 +313,23 @@ def write_config(path: Path, text: str, was: Document) -> None:
             raise ConfigError(path, "has another name (a hard link), which would keep the old text")
         for left in target.parent.glob(f".{escape(target.name)}.*.tmp"):
             left.unlink()  # of a process that was killed
-        replace_file(target, text.encode(), check)
+        if text:
+            replace_file(target, text.encode(), check)
+        else:
+            check()
+            target.unlink()
     except (OSError, RuntimeError, UnicodeEncodeError) as error:
+        raise ConfigError(path, reason_of(error)) from error
+
+
+def _make_config(path: Path, text: str) -> None:
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except FileExistsError as error:
+        raise ConfigChanged(path) from error
+    except (OSError, UnicodeEncodeError) as error:
         raise ConfigError(path, reason_of(error)) from error
 
 

@@ -21,6 +21,7 @@ _SCALAR = re.compile(
     r"|-?(?:0|[1-9][0-9]*+)(?:\.[0-9]++)?(?:[eE][+-]?[0-9]++)?(?![\w.])|(?:true|false|null)\b"
 )
 _LEAD = re.compile(r"[ \t]*")
+_LINE_LEAD = re.compile(r"\n([ \t]*)\Z")
 _MARK = "\ufeff"
 
 
@@ -37,6 +38,9 @@ class JsonDocument(Document):
 
     def __init__(self, file: object, text: str) -> None:
         super().__init__(file, text)
+        if not text.strip():  # a file that is not there yet
+            self._top = _Value(Span(0, len(text)), [])
+            return
         start = self._skip_blank(len(_MARK) if text.startswith(_MARK) else 0)
         self._top = self._parse(start, 0)
         end = self._skip_blank(self._top.span.end)
@@ -64,9 +68,56 @@ class JsonDocument(Document):
         assert lead is not None  # it matches nothing, too
         one_line = "\n" not in self.text[start:end]
         unit = None if one_line else "\t" if "\t" in lead[0] else "  "
+        return self.text[:start] + self._indented(value, lead[0], unit) + self.text[end:]
+
+    def with_member(self, path: Path, name: str, value: dict[str, Any]) -> str:
+        there, inside = self._top, dict[str, Any]({name: value})
+        steps = [*path]
+        while steps and steps[0] in (known := {one[0]: one[2] for one in there.members or ()}):
+            there = known[steps.pop(0)]
+        if there.members is None:
+            raise self._error(there.span.start, "expected an object")
+        for step in reversed(steps):
+            inside = {step: inside}
+        if not self.text.strip():
+            return json.dumps(inside, ensure_ascii=False, indent=2) + "\n"
+        ((first, new),) = inside.items()
+        start = there.span.start
+        own = _LEAD.match(self.text[:start].rpartition("\n")[2])
+        assert own is not None  # it matches nothing, too
+        if there.members:
+            _, before, last = there.members[-1]
+            line = _LINE_LEAD.search(self.text, 0, before.start)
+            lead, unit = (line[1], self._unit(own[0], line[1])) if line else ("", None)
+            added = self.added(last.span, first, self._indented(new, lead, unit))
+            return self.text[: last.span.end] + added + self.text[last.span.end :]
+        lead = own[0] + self._unit(own[0], "")
+        member = f"{json.dumps(first)}: {self._indented(new, lead, self._unit(own[0], ''))}"
+        added = f"{self.line_end}{lead}{member}{self.line_end}{own[0]}"
+        return self.text[: start + 1] + added + self.text[start + 1 :]
+
+    def without_member(self, path: Path) -> str:
+        *outer, name = path
+        members = self._find(outer).members or []
+        place = next(i for i, (known, _, _) in enumerate(members) if known == name)
+        _, told, value = members[place]
+        start, end = told.start, value.span.end
+        if place:
+            start = members[place - 1][2].span.end
+        elif members[1:]:
+            end = members[1][1].start
+        around = self.text[start : told.start] + self.text[value.span.end : end]
+        if around.strip(", \t\r\n"):
+            raise self._error(told.start, f"comments stand around {name}: take it out by hand")
+        return self.text[:start] + self.text[end:]
+
+    def _unit(self, outer: str, inner: str) -> str:
+        """Return one step of indentation."""
+        return inner.removeprefix(outer) or ("\t" if "\t" in outer else "  ")
+
+    def _indented(self, value: Any, lead: str, unit: str | None) -> str:
         text = json.dumps(value, ensure_ascii=False, indent=unit)
-        text = text.replace("\n", self.line_end + lead[0])
-        return self.text[:start] + text + self.text[end:]
+        return text.replace("\n", self.line_end + lead)
 
     def refuse_duplicates(self, path: Path) -> None:
         names: set[str] = set()

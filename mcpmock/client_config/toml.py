@@ -84,6 +84,22 @@ class TomlDocument(Document):
             raise ConfigError(self.file, f"not TOML: {error}") from error
         return self.text[: len(self.text) - len(self._body)] + text
 
+    def with_member(self, path: Path, name: str, value: dict[str, Any]) -> str:
+        import tomlkit
+
+        lines = tomlkit.dumps(value).splitlines()
+        apart = "" if not self._body.strip() else self.line_end
+        ended = "" if not self._body or self._body.endswith("\n") else self.line_end
+        table = [f"[{'.'.join([*path, name])}]", *lines]
+        return self.text + ended + apart + "".join(line + self.line_end for line in table)
+
+    def without_member(self, path: Path) -> str:
+        header = re.escape(f"[{'.'.join(path)}]")
+        found = re.search(rf"^[ \t]*{header}[ \t]*\r?\n[^\[#]*?(?=^[ \t]*\[|\Z)", self.text, re.M)
+        if found is None:
+            raise ConfigError(self.file, f"{path[-1]} cannot be taken out here; do it by hand")
+        return self.text[: found.start()] + self.text[found.end() :]
+
     def refuse_duplicates(self, path: Path) -> None:
         """Do nothing: the format itself has none."""
 

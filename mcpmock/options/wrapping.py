@@ -9,19 +9,12 @@ from .option import option
 
 
 @attrs.frozen(kw_only=True)
-class ChangeOptions:
-    """Which configurations `mcpmock wrap` and `mcpmock unwrap` change, and who confirms it."""
+class WriteOptions:
+    """Where configurations of clients are changed, and who confirms it."""
 
-    client: str | None = option(
-        None, "Look only in the configuration of this client.", metavar="ID"
-    )
     scope: Literal["user", "project", "local"] | None = option(
         None, "Look only in configurations of the user, or of the project of this folder."
     )
-    config: Path | None = option(
-        None, "Look in this configuration file, of any client.", metavar="FILE"
-    )
-    all_places: bool = option(False, "Change each configuration that has NAME.")
     yes: bool = option(False, "Write without asking.")
     dry_run: bool = option(False, "Show the change, and write nothing.")
     run_commands: bool = option(
@@ -29,6 +22,19 @@ class ChangeOptions:
         "Run the commands of a client that keeps its configuration itself.",
         flags=("--run",),
     )
+
+
+@attrs.frozen(kw_only=True)
+class ChangeOptions(WriteOptions):
+    """Which configurations `mcpmock wrap` and `mcpmock unwrap` change."""
+
+    client: str | None = option(
+        None, "Look only in the configuration of this client.", metavar="ID"
+    )
+    config: Path | None = option(
+        None, "Look in this configuration file, of any client.", metavar="FILE"
+    )
+    all_places: bool = option(False, "Change each configuration that has NAME.")
 
 
 @attrs.frozen(kw_only=True)

@@ -10,7 +10,8 @@ from pathlib import Path
 import click
 import pytest
 
-from mcpmock.cli.help import README_SECTIONS, topics
+from mcpmock.cli.help import README_SECTIONS
+from mcpmock.view.manual import topics
 from tests.cli.conftest import Run
 
 PAGES = files("mcpmock") / "help"

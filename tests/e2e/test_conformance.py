@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from .http_processes import real_server, recording, replaying
+from tests.support.processes import MCPMOCK
+
+from .http_processes import real_server, recording, replaying, serving
 from .parts import HTTP, PARTS
 from .test_sdk import needs
 
@@ -39,11 +41,32 @@ def verdicts(url: str, folder: Path) -> list[str]:
     return found
 
 
+OF_ANY_SERVER = {
+    "server-initialize", "ping", "tools-list", "resources-list", "prompts-list",
+    "server-sse-multiple-streams", "dns-rebinding-protection",
+}  # fmt: skip
+"""The scenarios that need no tool, resource or prompt of a certain name."""
+
+
+def test_the_server_for_agents(tmp_path: Path) -> None:
+    """`mcpmock mcp` passes every scenario that does not name a tool that it lacks."""
+    installed()
+    with serving([*MCPMOCK, "mcp", str(tmp_path), "--listen", "127.0.0.1:0"]) as server:
+        found = verdicts(server.url, tmp_path)
+
+    passed = {line[2:].partition(":")[0] for line in found if line.startswith("✓")}
+    assert passed >= OF_ANY_SERVER
+
+
+def installed() -> None:
+    if not (FOLDER / ".pins").exists():
+        pytest.skip("the conformance tests are not installed: run tools/e2e_parts.sh conformance")
+
+
 def test_the_verdicts_are_the_same(tmp_path: Path) -> None:
     """Directly, recorded and replayed, every scenario passes or fails as many checks."""
     needs(SERVER)
-    if not (FOLDER / ".pins").exists():
-        pytest.skip("the conformance tests are not installed: run tools/e2e_parts.sh conformance")
+    installed()
     cassette = tmp_path / "a.jsonl"
     with real_server(SERVER, HTTP, tmp_path) as real:
         direct = verdicts(real.url, tmp_path)

@@ -30,7 +30,7 @@ ROWS = (
     {"batch", "logins"},
     {"runner"},
     {"sessions"},
-    {"api", "cli", "demo", "testing", "pytest_plugin"},
+    {"agent_tools", "api", "cli", "demo", "testing", "pytest_plugin"},
     {"mcpmock", "__main__"},
 )
 BESIDE = {
@@ -38,6 +38,8 @@ BESIDE = {
     ("pytest_plugin", "testing"),  # hooks here, behaviour there: unused, a plugin imports nothing
     ("pytest_plugin", "api"),
     ("cli", "testing"),  # `control` gives other languages what the fixtures give
+    ("agent_tools", "api"),  # fake servers of an agent are those of programs
+    ("cli", "agent_tools"),
     ("convert", "view"),  # an exported entry is a row of the timeline
 }
 PURE = set().union(*ROWS[:10]) - {"channels", "platforms"}
