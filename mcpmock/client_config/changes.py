@@ -344,7 +344,7 @@ def _renewed(edit: ServerEdit) -> ServerEdit:
     text = text_or_nothing(found.config.path)
     if text == found.document.text:
         return edit
-    document = parse_config(found.config.path, text)
+    document = parse_config(found.config.path, text, may_be_blank=True)
     entry = servers_of(document, found.config.keys).get(
         edit.entry.name, ServerEntry(edit.entry.name, {})
     )

@@ -59,9 +59,9 @@ class _Places:
     args: Keys
 
 
-def parse_config(file: object, text: str) -> Document:
-    """Return the text of a configuration file: TOML by its name, otherwise JSON. Raises
-    ConfigError.
+def parse_config(file: object, text: str, *, may_be_blank: bool = False) -> Document:
+    """Return the text of a configuration file: TOML by its name, otherwise JSON, which has no
+    blank texts unless one `may_be_blank`: that of a file that is not there yet. Raises ConfigError.
     """
     if str(file).endswith((".yaml", ".yml")):
         raise ConfigError(
@@ -70,7 +70,7 @@ def parse_config(file: object, text: str) -> Document:
         )
     if str(file).endswith(".toml"):
         return TomlDocument(file, text)
-    return JsonDocument(file, text)
+    return JsonDocument(file, text, may_be_blank=may_be_blank)
 
 
 def servers_of(document: Document, keys: Keys) -> dict[str, ServerEntry]:
@@ -103,7 +103,7 @@ def without_server(document: Document, keys: Keys, name: str, stretch: tuple[str
         text = document.text.replace(added, before)
     else:
         text = document.without_member((*keys, name))
-    new = parse_config(document.file, text)
+    new = parse_config(document.file, text, may_be_blank=True)
     left = {other: one for other, one in document.at(keys).items() if other != name}
     if (new.at(keys) or {}) != left:
         raise ConfigError(document.file, f"{name} cannot be taken out safely; do it by hand")

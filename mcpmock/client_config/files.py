@@ -193,7 +193,7 @@ def place_for(machine: Machine, client: KnownClient, scope: str | None) -> Confi
 
 def server_at(config: ConfigFile, name: str) -> FoundServer:
     """Return a server of a file; its entry is empty if it is not there. Raises ConfigError."""
-    document = parse_config(config.path, text_or_nothing(config.path))
+    document = parse_config(config.path, text_or_nothing(config.path), may_be_blank=True)
     entry = servers_of(document, config.keys).get(name, ServerEntry(name, {}))
     return FoundServer(config, document, entry)
 

@@ -36,9 +36,9 @@ class _Value(NamedTuple):  # a frozen attrs class takes three times as long to m
 class JsonDocument(Document):
     """Raises ConfigError where it is not JSON, comments and trailing commas apart."""
 
-    def __init__(self, file: object, text: str) -> None:
+    def __init__(self, file: object, text: str, *, may_be_blank: bool = False) -> None:
         super().__init__(file, text)
-        if not text.strip():  # a file that is not there yet
+        if may_be_blank and not text.strip():
             self._top = _Value(Span(0, len(text)), [])
             return
         start = self._skip_blank(len(_MARK) if text.startswith(_MARK) else 0)

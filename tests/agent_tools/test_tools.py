@@ -136,7 +136,7 @@ def test_the_manual_and_the_faults(agent: Agent) -> None:
 
     assert "\nreplay: " in text("read_help")
     assert text("read_help", topic="agents").startswith("# ")
-    assert "agents, " in text("read_help", search="recorded data")
+    assert "agents, " in text("read_help", search="between two marks")
     assert "  latency: " in text("list_faults")
     assert '"shorthand"' in text("list_faults", about="latency") or "latency" in text("list_faults")
     assert "timeout" in text("list_faults", about="timeout").lower()
