@@ -1,4 +1,4 @@
-"""`CheckedMessage`: one message with its context, decoded on first access; `State`: what one
+"""`CheckedMessage`: one message with its context, decoded; `State`: what one
 conversation has agreed on so far; `ServerState`: what holds for all conversations with one server.
 
 The rule modules read these; `conversation` and `messages` create and update them.
@@ -28,6 +28,7 @@ from .skill_entries import SkillEntries
 _IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 PREFIX = "io.modelcontextprotocol/"
 Object = dict[str, Any]
+_SENT = (m.Request, m.Notification)
 
 
 @attrs.define
@@ -51,40 +52,34 @@ class CheckedMessage:
     """
     batch: int = 0
     """The size of the batch that contained it; 0 outside a batch."""
+    # Fields, because the rules read them some thirty times a message.
+    method: str | None = attrs.field(init=False)
+    """Its method; for a response, the method of the call that it answers."""
+    modern: bool = attrs.field(init=False)
+    from_client: bool = attrs.field(init=False)
+    params: Object = attrs.field(init=False, factory=dict)
+    """The params of a request or a notification; empty if they are not an object."""
+    result: Object | None = attrs.field(init=False, default=None)
+    """The result of a response, if it has one; empty if it is not an object."""
+    error: Object | None = attrs.field(init=False, default=None)
+    """The error of a response, if it has one."""
 
-    @property
-    def method(self) -> str | None:
-        """Its method; for a response, the method of the call that it answers."""
-        return self.attribution.method
-
-    @property
-    def modern(self) -> bool:
-        return self.revision == LATEST
-
-    @cached_property
-    def params(self) -> Object:
-        """The params of a request or a notification; empty if they are not an object."""
-        match self.message:
-            case m.Request(params=raw) | m.Notification(params=raw) if raw is not None:
-                return object_in(raw)
-            case _:
-                return {}
+    def __attrs_post_init__(self) -> None:
+        self.method = self.attribution.method
+        self.modern = self.revision == LATEST
+        self.from_client = self.direction is m.C2S
+        message = self.message
+        if isinstance(message, m.Response):
+            if message.result is not None:
+                self.result = object_in(message.result)
+            if message.error is not None:
+                self.error = object_in(message.error)
+        elif isinstance(message, _SENT) and message.params is not None:
+            self.params = object_in(message.params)
 
     @cached_property
     def meta(self) -> Object:
         return as_object(self.params.get("_meta"))
-
-    @cached_property
-    def result(self) -> Object | None:
-        """The result of a response, if it has one; empty if it is not an object."""
-        raw = self.message.result if isinstance(self.message, m.Response) else None
-        return None if raw is None else object_in(raw)
-
-    @cached_property
-    def error(self) -> Object | None:
-        """The error of a response, if it has one."""
-        raw = self.message.error if isinstance(self.message, m.Response) else None
-        return None if raw is None else object_in(raw)
 
     @cached_property
     def call_params(self) -> Object:
@@ -106,10 +101,6 @@ class CheckedMessage:
             or self.call_exchange is None
             or self.exchange.owner == self.call_exchange
         )
-
-    @property
-    def from_client(self) -> bool:
-        return self.direction is m.C2S
 
 
 class Phase(Enum):

@@ -11,6 +11,7 @@ from mcpmock.protocol.methods import ROWS, MessageKind
 from .context import CheckedMessage, short
 from .specification import Breach
 
+_OPENING, _CLOSING = b"{}"
 _REQUESTS = {row.name for row in ROWS if row.kind is MessageKind.REQUEST}
 
 
@@ -32,7 +33,8 @@ def check_message(checked: CheckedMessage, transport: str) -> Iterator[Breach]:
         and m.decode(m.member(checked.raw, "jsonrpc") or b"null") != "2.0"
     ):
         yield Breach("json-rpc", 'no "jsonrpc":"2.0"')
-    yield from _check_encoding(checked.raw)
+    if not (checked.raw.isascii() and checked.raw[0] == _OPENING and checked.raw[-1] == _CLOSING):
+        yield from _check_encoding(checked.raw)
     if checked.batch:
         yield from _check_batch(checked)
     match message:

@@ -122,7 +122,7 @@ class Listings:
         since.
         """
         found = self._definitions.get(method)
-        return found is not None and key in found.entries
+        return found is not None and isinstance(key, str) and key in found.entries
 
     def lacks(self, method: str, key: object) -> bool:
         """Return whether the whole list is known, and this name or URI is not in it."""
