@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple
 
@@ -99,7 +98,7 @@ class CompiledSchema:
         is that of the value in bytes. Raises UnjudgedSchemaError.
         """
         self._check_cost(value, size)
-        with _guarded():
+        with _Guarded():
             if self._validator.is_valid(value):
                 return []
             errors = self._errors(value, size)
@@ -198,7 +197,7 @@ def _validator(schema: Any, dialect: str) -> Any:
     except ImportError:
         raise UnjudgedSchemaError(MISSING, unavailable=True) from None
     try:
-        with _guarded(jsonschema_rs.ValidationError):
+        with _Guarded(jsonschema_rs.ValidationError):
             return getattr(jsonschema_rs, f"{dialect}Validator")(
                 schema,
                 validate_formats=False,
@@ -214,16 +213,19 @@ def _validator(schema: Any, dialect: str) -> Any:
         raise NoSchemaError(_first_line(error), tuple(error.instance_path)) from None
 
 
-@contextmanager
-def _guarded(*passed: type[Exception]) -> Iterator[None]:
-    """Turn what the validator may raise, but for these, into an UnjudgedSchemaError."""
-    try:
-        yield
-    except BaseException as error:
+class _Guarded:
+    """Turns what the validator may raise, but for `passed`, into an UnjudgedSchemaError."""
+
+    def __init__(self, *passed: type[Exception]) -> None:
+        self._passed = passed
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, _kind: object, error: BaseException | None, _trace: object) -> None:
         # A panic of its Rust is no Exception.
         panics = type(error).__name__ == "PanicException"
-        if isinstance(error, passed) or not (panics or isinstance(error, Exception)):
-            raise
+        if isinstance(error, self._passed) or not (panics or isinstance(error, Exception)):
+            return
         raise UnjudgedSchemaError(f"the validator says: {_first_line(error)}") from None
 
 

@@ -5,14 +5,12 @@ and late responses.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import attrs
 
 from mcpmock.protocol.correlation import CANCELLED, PendingCall
 from mcpmock.protocol.messages import (
-    C2S,
-    Direction,
     Message,
     Notification,
     Request,
@@ -36,7 +34,8 @@ class CallTracker:
     _cancelled: OrderedDict[int, bool] = attrs.field(factory=OrderedDict)
     """By call index, the calls cancelled before their response: True once it arrived."""
     _progress_seen: OrderedDict[int, None] = attrs.field(factory=OrderedDict)
-    _used: OrderedDict[tuple[Direction, bytes], None] = attrs.field(factory=OrderedDict)
+    _used: OrderedDict[tuple[bool, bytes], None] = attrs.field(factory=OrderedDict)
+    """The ids of requests, and whether the client sent them."""
     _forgotten: bool = False
     _redirected: set[bytes] = attrs.field(factory=set)
     """The ids of the client's answers that a redirect sent elsewhere."""
@@ -45,7 +44,7 @@ class CallTracker:
         """Forget messages of the client that were answered with a redirect: they come again."""
         for message in posted:
             if isinstance(message, Request):
-                self._used.pop((C2S, message.id), None)
+                self._used.pop((True, message.id), None)
             elif isinstance(message, Response) and len(self._redirected) < MAX_CALLS:
                 self._redirected.add(message.id or b"")
 
@@ -62,22 +61,21 @@ class CallTracker:
         drop_oldest(self._progress_seen, MAX_CALLS)
         return first
 
-    def check_message(self, checked: CheckedMessage, state: State) -> Iterator[Breach]:
-        """Yield the breaches in ids, responses and cancellations."""
-        match checked.message:
-            case Request():
-                yield from self._check_request_id(checked, checked.message)
-            case Response(id=id_) if id_ is not None:
-                yield from self._check_answer(checked, id_)
-            case Notification(method=method) if method == CANCELLED:
-                yield from self._check_cancel(checked, state)
-            case _:
-                pass
+    def check_message(self, checked: CheckedMessage, state: State) -> Iterable[Breach]:
+        """Return the breaches in ids, responses and cancellations."""
+        message = checked.message
+        if isinstance(message, Request):
+            return self._check_request_id(checked, message)
+        if isinstance(message, Response):
+            return () if message.id is None else self._check_answer(checked, message.id)
+        if isinstance(message, Notification) and message.method == CANCELLED:
+            return self._check_cancel(checked, state)
+        return ()
 
     def _check_request_id(self, checked: CheckedMessage, request: Request) -> Iterator[Breach]:
         if request.id == b"null":
             return  # `jsonrpc` reports it
-        key = (checked.direction, request.id)
+        key = (checked.from_client, request.id)
         known = key in self._used
         self._used[key] = None
         self._forgotten |= drop_oldest(self._used, MAX_CALLS)
@@ -87,7 +85,7 @@ class CallTracker:
     def _check_answer(self, checked: CheckedMessage, id_: bytes) -> Iterator[Breach]:
         call = checked.attribution.call
         if call is None:
-            if not self._forgotten and (checked.direction.back, id_) not in self._used:
+            if not self._forgotten and (not checked.from_client, id_) not in self._used:
                 yield Breach("answers-nothing", f"no request has the id {short(id_)}")
         elif checked.attribution.late and self._cancelled.get(call.index) is False:
             self._cancelled[call.index] = True

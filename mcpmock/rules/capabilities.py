@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import attrs
 
-from mcpmock.protocol.messages import Notification, Request, Response, member
+from mcpmock.protocol.messages import Notification, Request, Response
 from mcpmock.protocol.methods import (
     LATEST,
     REVISIONS,
@@ -30,7 +30,8 @@ _BY_SENDER = {
     for sender in (Sender.CLIENT, Sender.SERVER)
 }
 _ELICIT, _COMPLETED = "elicitation/create", "notifications/elicitation/complete"
-_GATED_PARAMS = {_ELICIT, "sampling/createMessage", "tools/call"}
+_GATED_PARAMS = {"sampling/createMessage": "tools", "tools/call": "task"}
+"""By method, what in its params needs a capability of its own."""
 _FEATURES = ("tools", "resources", "prompts", "completions")
 
 
@@ -43,17 +44,21 @@ class MethodChecker:
     _server: Object | None = None
     """The capabilities of which this was found."""
 
-    def check_message(self, checked: CheckedMessage, state: State) -> Iterator[Breach]:
-        """Yield the breaches in the sender, the revision and the capabilities of a method."""
+    def check_message(self, checked: CheckedMessage, state: State) -> Iterable[Breach]:
+        """Return the breaches in the sender, the revision and the capabilities of a method."""
         message = checked.message
         if checked.revision is None or not isinstance(message, (Request, Notification, Response)):
-            return
+            return ()
+        found: Iterable[Breach]
         if checked.modern:  # its capabilities are those of a server, and may change at any time
-            yield from _check_method(checked, state)
+            found = _check_method(checked, state)
         else:
-            yield from self._breaches_of_method(checked, state)
-        if checked.method in _GATED_PARAMS and not isinstance(message, Response):
-            yield from _check_params_gate(checked, state)
+            found = self._breaches_of_method(checked, state)
+        method = checked.method or ""
+        asks = method == _ELICIT and not isinstance(message, Response)
+        if asks or _GATED_PARAMS.get(method) in checked.params:
+            return (*found, *_check_params_gate(checked, state))
+        return found
 
     def _breaches_of_method(self, checked: CheckedMessage, state: State) -> tuple[Breach, ...]:
         client, server = state.client_capabilities, state.server_capabilities
@@ -147,13 +152,11 @@ def _check_params_gate(checked: CheckedMessage, state: State) -> Iterator[Breach
     method = checked.method
     if method not in _methods(checked.revision, _sides(checked)[0]):
         return
-    raw = getattr(checked.message, "params", None)  # often long, and seldom to be decoded
     if method == "tools/call":
-        server = state.server_capabilities
-        if member(raw, "task") is not None and not declared(server, "tasks.requests.tools.call"):
+        if not declared(state.server_capabilities, "tasks.requests.tools.call"):
             name = short(checked.params.get("name"))
             yield Breach("task-undeclared", f"{name} as a task, which the server has not declared")
-    elif method == _ELICIT or member(raw, "tools") is not None:
+    else:
         asked = {"method": method, "params": checked.params}
         yield from check_params_gate(asked, state.client_capabilities)
 

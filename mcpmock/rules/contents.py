@@ -44,7 +44,8 @@ _ROUNDS = {_CALL, _PROMPT, "resources/read"}
 _LEFT_OUT = ("inputResponses", "requestState", "_meta")
 """What a retry has besides the params of the first request."""
 _PAGED = {*LISTED, "tasks/list"}
-_JUDGED = _PAGED | _ROUNDS | {_TASK, _COMPLETE, _ELICIT}
+METHODS = _PAGED | _ROUNDS | {_TASK, _COMPLETE, _ELICIT}
+"""The methods of all messages that these rules look at."""
 _VARIABLES = re.compile(r"\{[+#./;?&]?([^}]*)\}")
 
 
@@ -93,14 +94,11 @@ class ContentChecker:
         self, checked: CheckedMessage, state: State, listings: Listings
     ) -> Iterable[Found]:
         """Return the breaches in what a message contains."""
-        method = checked.method
-        if checked.revision is None or method is None:
+        if checked.revision is None:
             return ()
         if isinstance(checked.message, Response):
-            if method not in _JUDGED or checked.attribution.late:
-                return ()
-            return self._check_response(checked, state)
-        if isinstance(checked.message, Request) and method in _JUDGED:
+            return () if checked.attribution.late else self._check_response(checked, state)
+        if isinstance(checked.message, Request):
             return self._check_request(checked, state, listings)
         return ()
 

@@ -28,7 +28,7 @@ from .skill_entries import SkillEntries
 _IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 PREFIX = "io.modelcontextprotocol/"
 Object = dict[str, Any]
-_SENT = (m.Request, m.Notification)
+SENT = (m.Request, m.Notification)
 
 
 @attrs.define
@@ -74,7 +74,7 @@ class CheckedMessage:
                 self.result = object_in(message.result)
             if message.error is not None:
                 self.error = object_in(message.error)
-        elif isinstance(message, _SENT) and message.params is not None:
+        elif isinstance(message, SENT) and message.params is not None:
             self.params = object_in(message.params)
 
     @cached_property

@@ -182,7 +182,7 @@ def check_mirrored_headers(exchange: CheckedExchange) -> Iterator[Breach]:
 def check_status(checked: CheckedMessage, state: State) -> Iterator[Breach]:
     """Yield the breaches in the HTTP status of a modern response."""
     exchange, call = checked.exchange, checked.attribution.call
-    if exchange is None or not checked.modern or not state.server.modern or call is None:
+    if exchange is None or not state.server.modern or call is None:
         return
     status, code, request = exchange.status, checked.code, call.request
     text = f"the error {code} with the status {status}"

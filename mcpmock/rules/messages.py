@@ -19,6 +19,7 @@ from mcpmock.protocol.messages import Direction, Message, Notification, Request,
 
 from . import (
     client_requests,
+    contents,
     http_heads,
     http_streams,
     jsonrpc,
@@ -173,11 +174,8 @@ class MessageChecker:
         # applies to later messages only.
         if checked.modern:
             modern.update_server(checked, self.state)
-        violations = [
-            violation
-            for breach in self._breaches(checked, ids)
-            for violation in self.judge.violations([breach], exchange, revision, checked)
-        ]
+        found = self._breaches(checked, ids)
+        violations = [*self.judge.violations(found, exchange, revision, checked)] if found else []
         wrong = shapes.check_message(checked, self.state, violations)
         if wrong:
             violations += self.judge.violations(wrong, exchange, revision, checked)
@@ -198,49 +196,44 @@ class MessageChecker:
         """Drop the space of ids of a caller without a session, when its exchange has ended."""
         self._exchanges.pop(number, None)
 
-    def _breaches(self, checked: CheckedMessage, ids: IdSpace) -> Iterator[Breach | Unjudged]:
-        state = self.state
-        yield from jsonrpc.check_message(checked, state.transport)
+    def _breaches(self, checked: CheckedMessage, ids: IdSpace) -> list[Breach | Unjudged]:
+        state, method, is_modern = self.state, checked.method, checked.modern
+        listings = state.server.listings if is_modern else state.listings
+        found: list[Breach | Unjudged] = [*jsonrpc.check_message(checked, state.transport)]
         # What the conditions leave out would find nothing: each of these costs a microsecond, and
         # most messages are of a session whose handshake is over.
-        if state.phase is not Phase.READY or checked.method == lifecycle.INITIALIZE:
-            yield from lifecycle.check_message(checked, state)
-        yield from self._methods.check_message(checked, state)
-        yield from ids.call_tracker.check_message(checked, state)
-        listings = state.server.listings if checked.modern else state.listings
-        yield from self._contents.check_message(checked, state, listings)
+        if state.phase is not Phase.READY or method == lifecycle.INITIALIZE:
+            found += lifecycle.check_message(checked, state)
+        found += self._methods.check_message(checked, state)
+        found += ids.call_tracker.check_message(checked, state)
+        if method in contents.METHODS:
+            found += self._contents.check_message(checked, state, listings)
         call = checked.attribution.call
-        if checked.method == PROGRESS or (call is not None and call.token is not None):
-            yield from ids.progress.check_message(checked, ids.call_tracker, ids.calls)
-        if checked.modern:
-            yield from modern.check_message(checked, state)
-            yield from self._inputs.check_message(checked, state)
-            yield from self._client_requests.check_inputs(checked)
-            yield from ids.subscriptions.check_message(checked, ids.calls)
-        elif checked.method in client_requests.METHODS or checked.error is not None:
-            yield from self._client_requests.check_message(checked, state)
+        if method == PROGRESS or (call is not None and call.token is not None):
+            found += ids.progress.check_message(checked, ids.call_tracker, ids.calls)
+        if is_modern:
+            found += modern.check_message(checked, state)
+            found += self._inputs.check_message(checked, state)
+            found += self._client_requests.check_inputs(checked)
+            found += ids.subscriptions.check_message(checked, ids.calls)
+        elif method in client_requests.METHODS or checked.error is not None:
+            found += self._client_requests.check_message(checked, state)
         if values.HINT.search(checked.raw) is not None:
-            yield from values.check_message(checked)
-        yield from self._breaches_of_answers(checked, ids)
-        if state.transport == "streamable-http":
-            yield from http_streams.check_message(checked)
-            yield from http_heads.check_status(checked, state)
-
-    def _breaches_of_answers(
-        self, checked: CheckedMessage, ids: IdSpace
-    ) -> Iterator[Breach | Unjudged]:
-        """Yield the breaches that what a server has listed tells."""
-        state, method = self.state, checked.method
-        listings = state.server.listings if checked.modern else state.listings
+            found += values.check_message(checked)
         if method in skills.METHODS:
-            yield from self._skills.check_message(checked, state, listings, self._answers)
-        if not isinstance(checked.message, Request) or checked.modern or method in EXPECTING:
-            yield from self._answers.check_message(checked, state, listings)
+            found += self._skills.check_message(checked, state, listings, self._answers)
+        if is_modern or method in EXPECTING or not isinstance(checked.message, Request):
+            found += self._answers.check_message(checked, state, listings)
         if method in lists.METHODS:
-            hearing = state.hearing if not checked.modern else ids.subscriptions.hearing(method)
-            yield from lists.check_message(checked, state, listings, hearing)
+            hearing = ids.subscriptions.hearing(method) if is_modern else state.hearing
+            found += lists.check_message(checked, state, listings, hearing)
         elif method in tasks.METHODS and tasks.concern(checked, state):
-            yield from self._tasks.check_message(checked, state, listings, self._answers)
+            found += self._tasks.check_message(checked, state, listings, self._answers)
+        if state.transport == "streamable-http":
+            found += http_streams.check_message(checked)
+            if is_modern:
+                found += http_heads.check_status(checked, state)
+        return found
 
     def _exchange_of(self, call: PendingCall | None) -> int | None:
         """Return the exchange that carried a call, on a transport where each call has its own."""

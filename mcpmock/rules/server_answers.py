@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import re
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import attrs
 
@@ -80,19 +80,20 @@ class AnswerChecker:
 
     def check_message(
         self, checked: CheckedMessage, state: State, listings: Listings
-    ) -> Iterator[Breach]:
-        """Yield the breaches in a response or a log message."""
+    ) -> Iterable[Breach]:
+        """Return the breaches in a response or a log message."""
         message, call = checked.message, checked.attribution.call
-        if isinstance(message, Request):
+        if isinstance(message, Response):
+            if call is not None and not checked.attribution.late:
+                return self._check_response(checked, state, call)
+        elif isinstance(message, Request):
             if checked.from_client and call is not None:
                 error = self._expected_of(checked, state, listings)
                 if error is not None:
                     self.expect(call, error)
-        elif isinstance(message, Response):
-            if call is not None and not checked.attribution.late:
-                yield from self._check_response(checked, state, call)
         elif checked.method == _LOG and not checked.from_client:
-            yield from _check_log(checked)
+            return _check_log(checked)
+        return ()
 
     def _check_response(
         self, checked: CheckedMessage, state: State, call: PendingCall
@@ -244,8 +245,8 @@ def _check_result(checked: CheckedMessage, state: State, result: Object) -> Iter
 
 def _check_tool_result(checked: CheckedMessage, state: State, result: Object) -> Iterator[Breach]:
     content = result.get("content")
-    blocks = [as_object(one) for one in (content if isinstance(content, list) else ())]
-    kinds = [one.get("type") for one in blocks]
+    blocks = content if isinstance(content, list) else ()
+    kinds = [one.get("type") if isinstance(one, dict) else None for one in blocks]
     if result.get("structuredContent") is not None and "text" not in kinds:
         text = "structuredContent without a text block"
         yield Breach("structured-text", text, "$.result.content")

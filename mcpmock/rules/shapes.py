@@ -15,7 +15,7 @@ from mcpmock.protocol.revisions import VERSION_PATH
 from mcpmock.protocol.shapes import Misfit, Shapes, Step, shapes_of
 
 from .capabilities import sent_by
-from .context import PREFIX, CheckedMessage, State, place, short
+from .context import PREFIX, SENT, CheckedMessage, State, place, short
 from .exchange import MAX_REMEMBERED
 from .modern import CAPABILITIES, COMPLETE, INPUT_REQUIRED
 from .specification import Breach, Unjudged, Violation
@@ -24,9 +24,6 @@ MAX_MISFITS = 20
 """How many places of one message are named."""
 _AUGMENTED = ("tools/call", "sampling/createMessage", "elicitation/create")
 """What may run as a task: the TypeScript SDK 1 sends `task` with `tasks/get`, too."""
-
-
-_SENT = (m.Request, m.Notification)
 
 
 class _Judged(NamedTuple):
@@ -103,7 +100,7 @@ def _judged_part(
         typed = shapes.errors.get(code) if isinstance(code, int) else None
         name = typed or ("Error" if "Error" in shapes else "JSONRPCError.error")
         return name, "error", checked.error, error
-    if not isinstance(message, _SENT):
+    if not isinstance(message, SENT):
         return None
     params = message.params
     sent = _definition_sent(checked.revision or "", message.method, checked.from_client)

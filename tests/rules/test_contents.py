@@ -417,6 +417,16 @@ def test_arguments_of_prompts(arguments: Any, messages: Any, rules: list[str]) -
     assert rules == names(prompts(), prompted(arguments, messages))
 
 
+@pytest.mark.parametrize("name", [None, True, 5, [], ["greet"], {}, {"name": "greet"}])
+def test_names_that_are_no_text_are_in_no_list(name: Any) -> None:
+    """The rule `shape` speaks of them."""
+    prompt = c2s(request(2, "prompts/get", {"name": name}))
+    call = c2s(request(3, "tools/call", {"name": name}))
+    tasks = {**SERVER, "tasks": {"requests": {"tools": {"call": {}}}}}
+    assert ["shape"] == names(prompts(), prompt)
+    assert ["shape"] == names(opening(server=tasks), listed(tool()), call)
+
+
 def completed(ref: Any, argument: str, *values: str) -> list[Frame]:
     params = {"ref": ref, "argument": {"name": argument, "value": "a"}}
     result = {"completion": {"values": [*values]}}
