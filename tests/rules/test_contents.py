@@ -15,6 +15,7 @@ from mcpmock.rules.specification import Unjudged
 from tests.rules.violations import (
     HINTS,
     HTTP,
+    SERVER,
     Planted,
     ask,
     asked,
@@ -419,12 +420,12 @@ def test_arguments_of_prompts(arguments: Any, messages: Any, rules: list[str]) -
 
 @pytest.mark.parametrize("name", [None, True, 5, [], ["greet"], {}, {"name": "greet"}])
 def test_names_that_are_no_text_are_in_no_list(name: Any) -> None:
-    """The rule `shape` speaks of them."""
+    """The rule `shape` speaks of them, and no other."""
     prompt = c2s(request(2, "prompts/get", {"name": name}))
     call = c2s(request(3, "tools/call", {"name": name}))
     tasks = {**SERVER, "tasks": {"requests": {"tools": {"call": {}}}}}
-    assert ["shape"] == names(prompts(), prompt)
-    assert ["shape"] == names(opening(server=tasks), listed(tool()), call)
+    assert [] == names(prompts(), prompt)
+    assert [] == violations(opening(server=tasks), listed(tool()), call)
 
 
 def completed(ref: Any, argument: str, *values: str) -> list[Frame]:
