@@ -61,7 +61,8 @@ class _Lazy(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        if not args[0].startswith("-") and args[0] not in COMMANDS:
+        typed = not ctx.resilient_parsing  # or a shell completes the words, and wants no error
+        if typed and not args[0].startswith("-") and args[0] not in COMMANDS:
             from difflib import get_close_matches
 
             near = get_close_matches(args[0], COMMANDS, n=3, cutoff=0.5)
@@ -80,6 +81,7 @@ def cli() -> None:
 
     Put `mcpmock record -o FILE --` in front of a server's command to record it, and give `mcpmock
     replay FILE` to a client in place of the server. `mcpmock help` lists the topics of the manual.
+    `mcpmock help config` says how a shell completes commands and options.
     """
 
 

@@ -43,11 +43,11 @@ interactions:
 """
 
 
-def build(folder: Path) -> None:
-    """The wheel and the sdist of this tree."""
+def build(folder: Path, tree: Path = ROOT) -> None:
+    """The wheel and the sdist of this tree, or of a copy of it."""
     python = str(PARTS / "suites" / "bin" / "python")
     command = [python, "-m", "hatchling", "build", "-d", str(folder)]
-    subprocess.run(command, cwd=ROOT, check=True, capture_output=True, timeout=_LIMIT)
+    subprocess.run(command, cwd=tree, check=True, capture_output=True, timeout=_LIMIT)
 
 
 def environment(wheel: Path, part: str, folder: Path) -> None:

@@ -1,10 +1,11 @@
-"""What is published: the wheel and the sdist have what they need and no more, and the wheel works
-where there is nothing of this tree.
+"""What is published: the wheel and the sdist have what they need and no more, are the same bytes
+whoever builds them, and the wheel works where there is nothing of this tree.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import tarfile
 from pathlib import Path
@@ -15,6 +16,7 @@ import pytest
 from tests.support.weather import write_weather
 
 from .conftest import Pythons
+from .suite_runs import build
 
 pytestmark = [pytest.mark.e2e, pytest.mark.parts]
 ROOT = Path(__file__).parents[2]
@@ -53,14 +55,34 @@ def test_the_sdist_is_the_tree(distributions: tuple[Path, Path]) -> None:
     with tarfile.open(sdist) as archive:
         files = [Path(*Path(name).parts[1:]) for name in archive.getnames()]
     ours = {"mcpmock", "tests", "tools", "cassettes", "README.md", "LICENSE", "pyproject.toml"}
-    hidden = [path for path in files if any(part[0] in "._" for part in path.parts[:-1])]
+    hooks = {".pre-commit-hooks.yaml", ".github"}
+    hidden = [path for path in files if any(part[0] in "._" for part in path.parts[1:-1])]
 
-    assert {path.parts[0] for path in files} == ours | {"PKG-INFO", ".gitignore"}
+    assert {path.parts[0] for path in files} == ours | hooks | {"PKG-INFO", ".gitignore"}
     assert [] == hidden
 
 
+def test_a_second_build_is_the_same(distributions: tuple[Path, Path], tmp_path: Path) -> None:
+    """From a copy of the tree elsewhere, written at another time by a user with another umask."""
+    copy = tmp_path / "copy"
+    shutil.copytree(
+        ROOT, copy, copy_function=shutil.copyfile,
+        ignore=shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", ".hypothesis"),
+    )  # fmt: skip
+    for path in copy.rglob("*"):
+        if path.is_file():
+            executable = (ROOT / path.relative_to(copy)).stat().st_mode & 0o100
+            path.chmod(0o700 if executable else 0o600)
+    build(tmp_path / "built", copy)
+
+    for first in distributions:
+        assert first.read_bytes() == (tmp_path / "built" / first.name).read_bytes()
+
+
 @pytest.mark.parametrize(
-    "arguments", [("--help",), ("demo",), ("help",), ("help", "faults")], ids=" ".join
+    "arguments",
+    [("--help",), ("--version",), ("demo",), ("help",), ("help", "faults"), ("help", "changelog")],
+    ids=" ".join,
 )
 def test_the_wheel_runs_alone(pythons: Pythons, arguments: tuple[str, ...], tmp_path: Path) -> None:
     """With nothing beside it but what it requires, in an empty folder."""

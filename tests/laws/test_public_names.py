@@ -101,10 +101,21 @@ def names_for_other_languages() -> Iterator[str]:
             yield from (f"npm {subject} {owner}.{member}" for member in members)
 
 
+def names_in_ci() -> Iterator[str]:
+    """The inputs and outputs of the Action, and the hooks of pre-commit."""
+    root = Path(__file__).parents[2]
+    action = (root / ".github" / "actions" / "mcpmock" / "action.yml").read_text("utf-8")
+    for kind in ("inputs", "outputs"):
+        section = action.partition(f"\n{kind}:\n")[2].partition("\n\n")[0]
+        yield from (f"action {kind} {name}" for name in re.findall(r"^  ([\w-]+):$", section, re.M))
+    hooks = (root / ".pre-commit-hooks.yaml").read_text("utf-8")
+    yield from (f"hook {name}" for name in re.findall(r"^- id: (\S+)$", hooks, re.M))
+
+
 def test_none_is_lost(pytestconfig: pytest.Config) -> None:
     """Each recorded name is still there."""
     recorded = set(RECORDED.read_text("utf-8").splitlines())
     found = {*commands(), *python_names(), *fault_kinds(), *plugin_names(pytestconfig)}
-    found |= {*names_for_other_languages()}
+    found |= {*names_for_other_languages(), *names_in_ci()}
 
     assert set() == recorded - found

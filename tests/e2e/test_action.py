@@ -1,0 +1,249 @@
+"""The GitHub Action and the hooks of pre-commit, run as they are written, in a repository of a
+user.
+
+What GitHub and pre-commit do is done here as they document it: a shell for each step, expressions
+replaced, files for outputs; a hook is given the files of `git ls-files` that its expression finds.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+
+from .conftest import Pythons
+from .parts import PARTS, not_installed
+
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.parts,
+    pytest.mark.skipif(not_installed("suites", "x") is not None, reason="run e2e_parts.sh suites"),
+    pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here"),
+]
+ROOT = Path(__file__).parents[2]
+ACTION = ROOT / ".github" / "actions" / "mcpmock" / "action.yml"
+HOOKS = ROOT / ".pre-commit-hooks.yaml"
+PYTHON = PARTS / "suites" / "bin" / "python"
+LIMIT_S = 120
+EXPRESSION = re.compile(r"\$\{\{ ([\w.-]+) \}\}")
+AFTER_A_FAILURE = "${{ !cancelled() && steps.install.outcome == 'success' }}"
+TOKEN = b"ghp_" + b"abcdefghijklmnopqrstuvwxyz" + b"0123456789"
+
+
+def load(file: Path) -> Any:
+    code = "import json, sys, yaml; print(json.dumps(yaml.safe_load(open(sys.argv[1]))))"
+    ran = subprocess.run([PYTHON, "-c", code, file], check=True, capture_output=True)
+    return json.loads(ran.stdout)
+
+
+@attrs.frozen
+class Job:
+    """A job that uses the action, as a runner runs it."""
+
+    repository: Path
+    temporary: Path
+
+    def run(self, steps: list[dict[str, Any]], known: dict[str, str]) -> tuple[bool, str]:
+        """Runs the steps; gives whether none failed, and the log. The outputs go into `known`."""
+        good, log = True, ""
+        for step in steps:
+            if good or step.get("if") == AFTER_A_FAILURE:
+                status, printed = self._run_step(step, known)
+                good, log = good and status == 0, log + printed
+        return good, log
+
+    def _run_step(self, step: dict[str, Any], known: dict[str, str]) -> tuple[int, str]:
+        script, outputs = self.temporary / "step.sh", self.temporary / "outputs"
+        script.write_text(replaced(step["run"], known), "utf-8")
+        outputs.write_bytes(b"")
+        assert step["shell"] == "bash"
+        ran = subprocess.run(
+            ["bash", "--noprofile", "--norc", "-eo", "pipefail", script],
+            cwd=self.repository, env=self._environment(step, known), timeout=LIMIT_S, check=False,
+            stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+        )  # fmt: skip
+        for line in outputs.read_text("utf-8").splitlines():
+            name, _, value = line.partition("=")
+            known[f"steps.{step['id']}.outputs.{name}"] = value
+        return ran.returncode, ran.stdout
+
+    def _environment(self, step: dict[str, Any], known: dict[str, str]) -> dict[str, str]:
+        return {
+            **{name: os.environ[name] for name in ("HOME", "PATH")},
+            **{name: replaced(text, known) for name, text in step["env"].items()},
+            "GITHUB_ACTION_PATH": str(ACTION.parent),
+            "GITHUB_OUTPUT": str(self.temporary / "outputs"),
+            "RUNNER_TEMP": str(self.temporary),
+            # No registry: what is required, hatchling too, is found among the packages of the part.
+            "PYTHONPATH": str(next(PARTS.glob("suites/lib/python*/site-packages"))),
+            "PIP_NO_INDEX": "1",
+            "PIP_NO_DEPS": "1",
+            "PIP_NO_BUILD_ISOLATION": "0",
+        }
+
+
+def replaced(text: str, known: dict[str, str]) -> str:
+    """What GitHub makes of `${{ name }}`: an output that was not set is empty."""
+    return EXPRESSION.sub(lambda found: known.get(found[1], ""), text)
+
+
+@pytest.fixture(scope="module")
+def action() -> Any:
+    return load(ACTION)
+
+
+@pytest.fixture(scope="module")
+def installed(action: Any, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What the first step leaves: its outputs."""
+    job = Job(tmp_path_factory.mktemp("repository"), tmp_path_factory.mktemp("runner"))
+    known = {"inputs.python": str(PYTHON)}
+    good, log = job.run(action["runs"]["steps"][:1], known)
+    assert good, log
+    return known
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Path:
+    """Of a user, with two cassettes that are in order, and a file that is none."""
+    folder = tmp_path / "repository"
+    (folder / "cassettes" / "deep").mkdir(parents=True)
+    for name in ("time.jsonl", "deep/memory.jsonl"):
+        shutil.copy(ROOT / "cassettes" / Path(name).name, folder / "cassettes" / name)
+    (folder / "data.jsonl").write_bytes(b'{"no": "cassette"}\n')
+    return folder
+
+
+def spoil(folder: Path, *, how: str) -> None:
+    """A secret in a cassette, or one of a format that is not known."""
+    file = folder / "cassettes" / "time.jsonl"
+    whole = file.read_bytes()
+    file.write_bytes(
+        whole.replace(b"Europe/Oslo", TOKEN).replace(b"Etc/UTC", TOKEN).replace(b"UTC", TOKEN)
+        if how == "secret"
+        else whole.replace(b'"mcpmock":1', b'"mcpmock":2')
+    )
+    assert file.read_bytes() != whole
+
+
+FULL = {"errors": "0", "warnings": "0", "secrets": "0"}
+FULL_BUT_ONE = {**FULL, "errors": "1"}
+
+
+@pytest.mark.parametrize(
+    ("spoiled", "inputs", "good", "outputs"),
+    [
+        ("", {}, True, FULL),
+        ("", {"cassettes": "cassettes/time.jsonl\n\ncassettes/deep\n"}, True, FULL),
+        ("", {"cassettes": "cassettes/time.jsonl"}, True, FULL),
+        ("", {"check": "false"}, True, {"secrets": "0"}),
+        ("", {"scan": "false"}, True, {"errors": "0", "warnings": "0"}),
+        ("", {"check-options": "--expect-tool\nnowhere"}, False, FULL_BUT_ONE),
+        ("", {"check-options": "--fail-on=never\n--expect-tool=get *"}, False, FULL_BUT_ONE),
+        ("", {"check-options": "--expect-tool=get_*\n--expect-tool=read_graph"}, True, FULL),
+        ("", {"coverage": "80%"}, True, {**FULL, "coverage": "91"}),
+        ("", {"coverage": "80%\ntools=50%"}, True, {**FULL, "coverage": "91"}),
+        ("", {"coverage": "95%"}, False, {**FULL, "coverage": "91"}),
+        ("", {"cassettes": "nowhere"}, False, FULL_BUT_ONE),
+        ("secret", {}, False, None),
+        ("format", {}, False, {**FULL, "errors": "2"}),
+        ("format", {"check-options": "--fail-on=never"}, False, {**FULL, "errors": "2"}),
+    ],
+)
+def test_the_action(
+    action: Any,
+    installed: dict[str, str],
+    repository: Path,
+    tmp_path: Path,
+    spoiled: str,
+    inputs: dict[str, str],
+    good: bool,
+    outputs: dict[str, str] | None,
+) -> None:
+    """It fails where a finding says so, and its outputs count what was found."""
+    if spoiled:
+        spoil(repository, how=spoiled)
+    was_good, log, found = use(action, installed, Job(repository, tmp_path), inputs)
+    sarif = found.pop("sarif", None)
+
+    assert good == was_good, log
+    if outputs is None:
+        assert int(found["secrets"]) > 0
+        assert TOKEN.decode() not in log
+    else:
+        assert outputs == found, log
+    assert (sarif is not None) == ("errors" in found)
+
+
+@pytest.mark.parametrize(
+    "name", ["two words.jsonl", "$(touch made).jsonl", "`touch made`.jsonl", "*.jsonl", "-q.jsonl"]
+)
+def test_names_are_no_commands(
+    action: Any, installed: dict[str, str], repository: Path, tmp_path: Path, name: str
+) -> None:
+    """A file is one file, whatever its name."""
+    shutil.copy(ROOT / "cassettes" / "time.jsonl", repository / name)
+    good, log, found = use(
+        action, installed, Job(repository, tmp_path), {"cassettes": name, "coverage": "100%"}
+    )
+
+    assert good, log
+    assert "100" == found["coverage"]
+    assert not (repository / "made").exists()
+
+
+def use(
+    action: Any, installed: dict[str, str], job: Job, inputs: dict[str, str]
+) -> tuple[bool, str, dict[str, str]]:
+    """Uses the action with these inputs, and gives the outputs that are set."""
+    assert set(inputs) <= set(action["inputs"])
+    given = {name: inputs.get(name, one["default"]) for name, one in action["inputs"].items()}
+    known = installed | {f"inputs.{name}": text for name, text in given.items()}
+    good, log = job.run(action["runs"]["steps"][1:], known)
+    outputs = {name: replaced(one["value"], known) for name, one in action["outputs"].items()}
+    return good, log, {name: text for name, text in outputs.items() if text}
+
+
+@pytest.mark.parametrize(
+    ("hook", "spoiled", "status"),
+    [
+        ("mcpmock-scan", "", 0),
+        ("mcpmock-scan", "secret", 1),
+        ("mcpmock-check", "", 0),
+        ("mcpmock-check", "secret", 1),  # edited by hand
+        ("mcpmock-check", "format", 3),
+    ],
+)
+def test_the_hooks(
+    pythons: Pythons, repository: Path, hook: str, spoiled: str, status: int
+) -> None:
+    """They see the cassettes and no other file, and print nothing where all is well."""
+    if spoiled:
+        spoil(repository, how=spoiled)
+    git(repository, "init", "-q")
+    git(repository, "add", "-A")
+    (one,) = (one for one in load(HOOKS) if one["id"] == hook)
+    files = [file for file in git(repository, "ls-files") if re.search(one["files"], file)]
+    environment = {"PATH": f"{pythons('bare').parent}:{os.environ['PATH']}"}
+    ran = subprocess.run(
+        [*shlex.split(one["entry"]), *files], cwd=repository, env=environment, text=True,
+        capture_output=True, timeout=LIMIT_S, check=False,
+    )  # fmt: skip
+
+    assert ["cassettes/deep/memory.jsonl", "cassettes/time.jsonl"] == files
+    assert status == ran.returncode, ran.stdout
+    assert (status == 0) == (ran.stdout + ran.stderr == "")
+
+
+def git(folder: Path, *arguments: str) -> list[str]:
+    ran = subprocess.run(
+        ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True, timeout=LIMIT_S
+    )
+    return ran.stdout.splitlines()
