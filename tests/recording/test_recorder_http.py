@@ -290,3 +290,15 @@ def test_the_redactor_is_shared() -> None:
         fed(Recorder(take.ledger, session), up(fact=head, x=x))
 
     assert 2 == b"".join(take.lines).count(b"Bearer mcpmock:secret:authorization:1")
+
+
+def test_a_receipt_is_an_event() -> None:
+    """With its time, its session and the exchange of the message that it is about."""
+    take = Take()
+    recorder = Recorder(take.ledger, 2)
+    recorder.begin(1.0)
+    recorder.receipt({"kind": "drop"}, down(b"x", x=3), 1.5)
+
+    [event] = take.events()
+    assert (1, 500_000, 2, 3, "s2c") == (event.n, event.t, event.s, event.x, event.d)
+    assert {"kind": "drop"} == event.fault
