@@ -320,7 +320,9 @@ def _write_page(item: pytest.Item, report: pytest.TestReport, settings: Settings
     from mcpmock.testing.failure import write_failure_page
 
     folder = item.config.invocation_params.dir / item.config.option.mcpmock_report
-    path, line = write_failure_page(folder, item.nodeid, settings, live)
+    crash = getattr(report.longrepr, "reprcrash", None)
+    error = "" if crash is None else str(crash.message)
+    path, line = write_failure_page(folder, item.nodeid, settings, live, error)
     html = item.config.pluginmanager.getplugin("html")  # pytest-html, if it is installed
     if path is not None and html is not None:
         link = html.extras.url(path.as_uri(), name="mcpmock")

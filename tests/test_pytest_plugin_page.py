@@ -75,6 +75,22 @@ def test_a_page_for_each_failed_test(suite: pytest.Pytester) -> None:
     assert "hunter2" not in str(live)
 
 
+def test_the_page_opens_on_the_test(suite: pytest.Pytester) -> None:
+    """It is named by the test, says what it failed with, shows what its clients got, and is not
+    called incomplete.
+    """
+    suite.makepyfile(SUITE + "    assert 1 == 2, 'password=hunter2-hunter2'\n")
+    suite.runpytest_subprocess(*PLUGIN, "--mcp-report", "pages")
+    page = next(path for path in (suite.path / "pages").iterdir() if "passes" in path.name)
+    data = data_of(page)
+
+    assert data["title"].endswith("::test_passes")
+    assert data["title"].encode() in page.read_bytes()
+    assert data["error"].startswith("AssertionError: password=mcpmock:secret:")
+    assert len(data["recordings"]) - 1 == data["opens"]
+    assert "incomplete" not in [text for text, *_ in data["recordings"][1]["chips"]]
+
+
 def test_none_without_the_option(suite: pytest.Pytester) -> None:
     """Nothing is written, nothing is said."""
     result = suite.runpytest_subprocess(*PLUGIN)

@@ -184,7 +184,7 @@ def _compared(first: Path, second: Path) -> Outcome:
 
 def _left(cassette: Path, faulty: Path) -> Outcome:
     commands = [
-        *(mcpmock_command(command, str(cassette)) for command in ("show", "replay")),
+        *(mcpmock_command(command, str(cassette)) for command in ("report", "show", "replay")),
         "mcpmock record -o mine.jsonl -- YOUR-SERVER",
     ]
     return {"type": "left", "files": [str(cassette), str(faulty)], "next": commands}

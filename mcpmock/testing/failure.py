@@ -137,6 +137,7 @@ def _fault_options(settings: Settings, faults: FaultControl) -> Iterator[str]:
 MAX_MESSAGES = 10_000
 """How many messages of a test are kept for its page, the newest."""
 MAX_NAME_CHARS = 120
+MAX_ERROR_CHARS = 500
 
 
 class SessionLog:
@@ -161,23 +162,26 @@ class SessionLog:
 
 
 def write_failure_page(
-    folder: Path, test: str, settings: Settings, live: SessionLog
+    folder: Path, test: str, settings: Settings, live: SessionLog, error: str = ""
 ) -> tuple[Path | None, str]:
-    """Write the page of a test. Gives the path, and a line that says where the page is, or why
-    there is none.
+    """Write the page of a test that failed with `error`. Gives the path, and a line that says where
+    the page is, or why there is none.
     """
-    from mcpmock.view.report import report_page
+    from mcpmock.view.report import FailedTest, report_page
+    from mcpmock.view.summary import brief
 
     name = re.sub(r"[^\w.-]+", "-", test).strip("-")
     if len(name) > MAX_NAME_CHARS:
         name = f"{name[:MAX_NAME_CHARS]}-{sha256(test.encode()).hexdigest()[:8]}"
     path = folder / f"{name}.html"
-    seen = live.cassette(test, settings.redaction_rules(shown=True))
+    rules = settings.redaction_rules(shown=True)
+    seen = live.cassette(test, rules)
+    shown = Redactor(rules).text(error.encode("utf-8", "backslashreplace"))
+    failed = FailedTest(test, brief(shown.decode("utf-8", "replace"), MAX_ERROR_CHARS))
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        page = (
-            report_page(load(settings.path), seen) if settings.path.exists() else report_page(seen)
-        )
+        both = [load(settings.path), seen] if settings.path.exists() else [seen]
+        page = report_page(*both, test=failed)
         rewrite(path, page)
     except (McpMockError, OSError) as error:
         return None, printable(f"report: none, because {error}")

@@ -22,6 +22,7 @@ from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER, REPEATING_STA
 from mcpmock.rules.checker import Found
 
 from .summary import brief, duration, event_summary
+from .take_head import is_test
 from .timeline import PROBE, REFUSED, LeftOut, Row
 
 _SEVERE, _PLAIN, _MINOR = range(3)
@@ -285,6 +286,7 @@ class Problems:
         if cause is None:
             whole = self.takes[take.number - 1].footer is not None
             ending = "the recording ends" if whole else "the recording breaks off"
+            ending = "the test ended" if is_test(self.takes[take.number - 1]) else ending
             return ending + _later(take.last - since)
         event = self._rows[cause].event
         later = _later(event.t - since)

@@ -29,7 +29,7 @@ from .lanes import Lanes, TimeAxis
 from .problems import Problems
 from .races import SeenRace, drawing, seen_races
 from .summary import head_text
-from .take_head import TakeHead
+from .take_head import TakeHead, is_test
 from .timeline import LeftOut, Row, raws, timeline
 
 MAX_ROWS = 300_000
@@ -45,9 +45,15 @@ _UNINTERESTING = {"notification", "sse", "http", "stderr", "body", "end"}
 
 
 def report_page(
-    cassette: Cassette, other: Cassette | None = None, *, progress: Progress | None = None
+    cassette: Cassette,
+    other: Cassette | None = None,
+    *,
+    test: FailedTest | None = None,
+    progress: Progress | None = None,
 ) -> bytes:
-    """Return the page of a cassette, or of how the other one differs from it."""
+    """Return the page of a cassette, or of how the other one differs from it. That of a failed
+    `test` opens on the last cassette, which is what its clients asked and got.
+    """
     cassettes = [one for one in (cassette, other) if one is not None]
     work = _Work(4 * len(cassettes), progress)
     data: dict[str, Any] = {"recordings": [_whole_data(one, work) for one in cassettes]}
@@ -55,9 +61,22 @@ def report_page(
     if other is not None:
         data["diff"] = _diff_data(compare(cassette, other))
         title = f"{cassette.name} and {other.name}"
+    if test is not None:
+        title = test.name
+        data |= {"opens": len(cassettes) - 1, "title": test.name, "error": test.error}
     made = html_page("report", title, data)
     work.step(len(cassettes))
     return made
+
+
+@attrs.frozen
+class FailedTest:
+    """A test that a page is about."""
+
+    name: str
+    """Its node id."""
+    error: str
+    """What it failed with, in a line."""
 
 
 @attrs.define
@@ -203,7 +222,7 @@ class PageRecording:
             yield f"{self._redacted} redacted", "", ""
         if any(take.header.redaction == "off" for take in takes):
             yield "not redacted: this page may hold secrets", "error", ""
-        if any(take.footer is None for take in takes):
+        if not all(take.footer is not None or is_test(take) for take in takes):
             yield "incomplete", "warning", ""
         if self.left_out:
             yield f"{_many(self.left_out, 'event')} left out: see the cassette", "warning", ""

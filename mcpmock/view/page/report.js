@@ -252,6 +252,7 @@ function partView(kind, text) {
 // ---- state
 
 let recordings = [], diff = null, tab = 0, rec = null;
+let about = {}, home = 0; // what the page is about, and the view that it opens on
 let live = false, token = null, stream = null; // of a page that `mcpmock watch` serves
 let shown = [], chosen = -1, range = null, opened = false, applied = 0, allTold = false;
 let matches = () => true; // whether a row fits the filter and the stretch of time, through whatever lens
@@ -404,10 +405,11 @@ function remember() {
 
 function follow() {
 	const asked = new URLSearchParams(location.hash.slice(1));
-	if (recordings.length > 1) setTab(asked.has("file") ? clamp(Number(asked.get("file")) - 1, 0, recordings.length - 1) : diff && !asked.has("n") ? "diff" : 0, true);
+	if (recordings.length > 1) setTab(asked.has("file") ? clamp(Number(asked.get("file")) - 1, 0, recordings.length - 1) : asked.has("n") ? about.opens || 0 : home, true);
 	if (asked.has("q") && asked.get("q") !== field.value) field.value = asked.get("q");
 	applyQuery();
 	if (isDiff() && asked.has("difference")) { choose(Number(asked.get("difference")), true); openDetail(); return; }
+	if (about.error != null && !isDiff() && !asked.has("n") && rec.happened.length) { reveal(rec.happened[0][1][0]); return; }
 	if (isDiff() || !asked.has("n")) return;
 	let found = rec.byEvent.get((asked.get("take") || "1") + ":" + asked.get("n"));
 	if (found === undefined) return;
@@ -813,7 +815,7 @@ function drawDifference(pane, one) {
 
 function drawHead() {
 	$("name").replaceChildren();
-	put($("name"), recordings.map((one) => one.file).join("  ↔  "));
+	put($("name"), about.title || recordings.map((one) => one.file).join("  ↔  "));
 	$("subject").replaceChildren();
 	put($("subject"), isDiff() ? "" : rec.subject.join(" · "));
 	drawHappened(isDiff() ? [] : rec.happened);
@@ -953,13 +955,17 @@ async function start() {
 	$("data").remove();
 	recordings = data.recordings.map((one) => new Recording(one));
 	diff = data.diff || null;
+	about = data;
+	home = data.opens ?? (diff ? "diff" : 0);
+	put($("error"), data.error);
+	$("error").hidden = !data.error;
 	live = data.live;
 	token = new URLSearchParams(location.hash.slice(1)).get("token");
 	rec = recordings[0];
 	if (rec.size && rec.c.n.every((_, i) => rec.lens(i) === "http")) hidden.delete("http");
 	syncLenses();
 	tab = null;
-	setTab(diff ? "diff" : 0, true);
+	setTab(home, true);
 	let later;
 	on("query", "input", () => { clearTimeout(later); later = setTimeout(applyQuery, rec && rec.size > 20000 ? 25 : 0); });
 	on("rows", "click", (event) => { // a row may have been drawn anew while the button was down
