@@ -37,8 +37,8 @@ class TestServerOptions(RedactionOptions, ReplayOptions):
     )
     faults: Any = option(
         None,
-        "The faults to inject: short forms as `latency:tool=get_*`, classes of mcpmock.faults, "
-        "plans, TOML files.",
+        "The faults to inject: short forms as `latency:latency=1s,tool=get_*`, classes of "
+        "mcpmock.faults, plans, TOML files.",
         metavar="fault, plan or list",
     )
     seed: int | None = option(None, "Random seed of all fault decisions.", metavar="number")
