@@ -79,7 +79,7 @@ def table_of(result: pytest.RunResult) -> dict[str, list[str]]:
     return {kind: numbers for kind, *numbers in rows}
 
 
-@pytest.mark.parametrize("workers", [[], ["-n", "2"]], ids=str)
+@pytest.mark.parametrize("workers", [[], pytest.param(["-n", "2"], marks=pytest.mark.e2e)], ids=str)
 def test_of_sixty_tools_fourteen_are_called(suite: pytest.Pytester, workers: list[str]) -> None:
     """It says so, in one process and in several: the calls are those of the tests, the tools those
     of the recording; an error covers no tool.
@@ -129,6 +129,7 @@ def test_a_wrong_bound_is_wrong_usage(suite: pytest.Pytester) -> None:
     result.stderr.fnmatch_lines(["*--mcp-coverage-min: no kind 'tool'; did you mean tools?*"])
 
 
+@pytest.mark.e2e
 def test_shared_and_driven_servers_count(suite: pytest.Pytester) -> None:
     """Those of `mcpmock_serve`, and a real one that the fake client drives; the page is beside
     those of failures.
@@ -145,6 +146,7 @@ def test_shared_and_driven_servers_count(suite: pytest.Pytester) -> None:
     result.stdout.fnmatch_lines([f"page: {page}"])
 
 
+@pytest.mark.e2e
 def test_a_worker_that_crashes_is_said(suite: pytest.Pytester) -> None:
     """What its tests used is lost."""
     path = suite.makepyfile(test_more=SUITE + "\ndef test_crash():\n    import os; os._exit(3)\n")
