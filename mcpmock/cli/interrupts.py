@@ -30,12 +30,18 @@ def raise_interrupts() -> None:
 
 
 def run_trio(main: Callable[..., Awaitable[_Result]], *args: Any) -> _Result:
-    """Run a function under trio, which takes Ctrl-C over only from Python's own handler."""
+    """Run a function under trio, which takes Ctrl-C over only from Python's own handler. Behind it,
+    what is imported then is interrupted as what was imported before.
+    """
     import trio
 
-    if signal.getsignal(signal.SIGINT) is _interrupt:
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-    return trio.run(main, *args)
+    if signal.getsignal(signal.SIGINT) is not _interrupt:
+        return trio.run(main, *args)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        return trio.run(main, *args)
+    finally:
+        signal.signal(signal.SIGINT, _interrupt)
 
 
 def ignore_interrupts() -> None:
