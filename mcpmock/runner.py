@@ -25,6 +25,10 @@ MAX_FOLLOWING_S = 0.005
 """How long one pump may take what follows from both ends before other tasks have their turn."""
 FLUSH_TIMEOUT_S = 2.0
 """How long a session that was stopped waits for its client to read what is still held for it."""
+DEAF_AFTER_S = 2.0
+"""How long a client that is to leave room may read nothing, once the server of a stopped session
+has ended.
+"""
 
 
 class LiveSession:
@@ -126,9 +130,22 @@ class LiveSession:
             await self._while_halted(frames)
             if feeds not in self._gone and feeds.held(frames[-1]) >= MAX_HELD_BYTES:
                 try:
-                    await feeds.room(frames[-1])
+                    await self._wait_for_room(feeds, frames[-1])
                 except trio.BrokenResourceError:
                     self._lost(feeds)
+
+    async def _wait_for_room(self, feeds: ConversationEnd, frame: Frame) -> None:
+        """Wait until an end has read. One that does not, when we were asked to stop and the server
+        has ended, gets nothing more: what the server left in its pipes is recorded all the same.
+        """
+        while True:
+            with trio.move_on_after(DEAF_AFTER_S) as waited:
+                await feeds.room(frame)
+            if not waited.cancelled_caught:
+                return
+            if self._stopped and self.exit is not None:
+                self._gone.add(feeds)
+                return
 
     async def _while_halted(self, frames: Sequence[Frame]) -> None:
         if (until := self.pipeline.halted_until(frames[-1].direction)) is not None:

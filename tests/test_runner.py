@@ -21,7 +21,7 @@ from mcpmock.playback.player import PlayerOptions, SessionSelection
 from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import C2S, S2C, Direction, Frame, ProcessExit, StreamEnd
-from mcpmock.runner import FLUSH_TIMEOUT_S, LiveSession, run
+from mcpmock.runner import DEAF_AFTER_S, FLUSH_TIMEOUT_S, LiveSession, run
 from tests.support import (
     INITIALIZE,
     WELCOME,
@@ -368,6 +368,32 @@ async def test_a_deaf_client_delays_the_end_by_the_flush_timeout(
     await conversation([HangsUp()], client, server)
 
     assert FLUSH_TIMEOUT_S == trio.current_time()
+
+
+async def test_a_deaf_client_does_not_keep_a_stopped_session(autojump_clock: MockClock) -> None:
+    """Where the server has ended, what it left is read to its end all the same."""
+    sent = 0
+
+    async def server(channel: MemoryChannel) -> None:
+        nonlocal sent
+        frame = s2c(b"x" * 65_535)
+        while sent < 4 * MAX_HELD_BYTES:
+            await channel.room(frame)
+            channel.send_nowait([frame])
+            sent += frame.size
+        channel.send_nowait([hangs_up(S2C)])
+
+    _client, inner = memory_pair()
+    near, far = memory_pair()
+    session = LiveSession(Pipeline([]), inner, near)
+    session.exit = ProcessExit(signal=15)
+    session.note_stop()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(server, far)
+        await run(session)
+
+    assert 4 * MAX_HELD_BYTES <= sent
+    assert DEAF_AFTER_S + FLUSH_TIMEOUT_S == trio.current_time()
 
 
 def replayed(recorded: Cassette, **playing: object) -> list[Stage]:
