@@ -15,12 +15,13 @@ def test_ps_names_the_processes_that_proc_names() -> None:
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        by_ps, by_proc = set(_members_by_ps(process.pid)), set(_members_by_proc(process.pid))
-        for pid, _ in by_proc:
+        by_ps, by_proc = dict(_members_by_ps(process.pid)), dict(_members_by_proc(process.pid))
+        for pid in by_proc:
             subprocess.run(["kill", "-9", str(pid)], check=True)
 
-    assert {process.pid} < {pid for pid, _ in by_proc}
-    assert by_proc == by_ps
+    assert {process.pid} < {*by_proc}
+    assert {*by_proc} == {*by_ps}
+    assert by_proc[process.pid] == by_ps[process.pid]  # the child may have become `sleep` meanwhile
 
 
 def test_a_lock_is_of_one_open_file(tmp_path: Path) -> None:
