@@ -38,7 +38,7 @@ if sys.platform == "linux":
     wait_for_signal = signal.sigtimedwait
 
 _LOCKED_BYTE = 1 << 40
-"""Where Windows locks: nobody may read a locked byte, so it lies behind all that a file holds."""
+"""Where Windows locks: a locked byte cannot be read, so it lies behind all that a file holds."""
 
 
 if sys.platform == "win32":
@@ -114,7 +114,7 @@ def keep_owner(fd: int, path: Path, old: os.stat_result) -> None:
 
 
 def own_descriptor(fd: int, flags: int) -> int | None:
-    """Open anew what a descriptor refers to, with flags that nobody shares; None where the system
+    """Open anew what a descriptor refers to, with flags of its own; None where the system
     gives only the same description again. Raises OSError.
     """
     if sys.platform != "linux":

@@ -1,5 +1,4 @@
-"""`StatelessPlayer`: plays the server to all exchanges that belong to no session, whoever their
-clients are.
+"""`StatelessPlayer`: plays the server to all exchanges that belong to no session, of all clients.
 
 It has one candidate, made of all recorded exchanges of that kind, which speaks from the beginning;
 where the client is of the other era, the translated ones go before it. The exchanges are dealt in

@@ -23,10 +23,9 @@ from socket import socket
 import attrs
 import trio
 
-from mcpmock import platforms
 from mcpmock.channels.http.addresses import bound_port
 from mcpmock.errors import McpMockError
-from mcpmock.platforms import KILL, STOP_SIGNALS
+from mcpmock.platforms import KILL, STOP_SIGNALS, fork, wait_for_signal
 from mcpmock.playback.session_selection import SessionSelection
 from mcpmock.protocol.revisions import is_modern
 from mcpmock.transports.session_router import TransportKind
@@ -139,7 +138,7 @@ class _Workers:
 
     def fork(self) -> bool:
         """Return one more; whether this is still the first process."""
-        if pid := platforms.fork():
+        if pid := fork():
             self._running.add(pid)
             return True
         os.close(self._alive)
@@ -162,7 +161,7 @@ class _Workers:
         os.close(self._alive)
         until = time.monotonic() + END_TIMEOUT_S
         while self._running and (left := until - time.monotonic()) > 0:
-            platforms.wait_for_signal({signal.SIGCHLD}, left)
+            wait_for_signal({signal.SIGCHLD}, left)
             self._reap()
         for pid in self._running:
             os.kill(pid, KILL)

@@ -349,7 +349,7 @@ class StubServer(Stage):
         return self.script.info
 
     def _warn(self, method: str, text: str) -> None:
-        """Warn of an answer; a server alone warns nobody."""
+        """Warn of an answer, where a session hears it."""
 
     def _note(self, method: str, text: str) -> None:
         """Report a mistake in a function; a server alone has the answer only."""

@@ -250,7 +250,7 @@ class ControlledServers:
         return self._servers[number]
 
     def close(self) -> None:
-        """Stop what is left. What it recorded stays beside the cassettes: nobody said that the
+        """Stop what is left. What it recorded stays beside the cassettes: no request said that the
         tests passed.
         """
         with ExitStack() as ends:

@@ -246,7 +246,7 @@ class Problems:
         return " ".join(brief(word, _MAX_WORDS) for word in words if word)
 
     def _unanswered(self, *, ended: bool) -> Iterator[Problem]:
-        """Yield the requests of the current take that nobody will answer any more; of those with
+        """Yield the requests of the current take that will not be answered any more; of those with
         one cause as one problem.
         """
         take = self._take
