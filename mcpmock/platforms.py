@@ -34,7 +34,7 @@ else:
     REPLACES_OPEN_FILES = True
 
 if sys.platform == "linux":
-    fork = os.fork
+    fork_process = os.fork
     wait_for_signal = signal.sigtimedwait
 
 _LOCKED_BYTE = 1 << 40

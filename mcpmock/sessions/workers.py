@@ -25,7 +25,7 @@ import trio
 
 from mcpmock.channels.http.addresses import bound_port
 from mcpmock.errors import McpMockError
-from mcpmock.platforms import KILL, STOP_SIGNALS, fork, wait_for_signal
+from mcpmock.platforms import KILL, STOP_SIGNALS, fork_process, wait_for_signal
 from mcpmock.playback.session_selection import SessionSelection
 from mcpmock.protocol.revisions import is_modern
 from mcpmock.transports.session_router import TransportKind
@@ -138,7 +138,7 @@ class _Workers:
 
     def fork(self) -> bool:
         """Return one more; whether this is still the first process."""
-        if pid := fork():
+        if pid := fork_process():
             self._running.add(pid)
             return True
         os.close(self._alive)
