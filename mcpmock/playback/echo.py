@@ -23,7 +23,7 @@ from mcpmock.protocol.contents import is_content
 from mcpmock.protocol.messages import Request, decode, encode, parse_items
 from mcpmock.protocol.mirrored_headers import is_mirror
 from mcpmock.protocol.raw_json import Span, elements, splice, walk
-from mcpmock.redaction.json_spelling import spelling_of
+from mcpmock.redaction.json_escapes import spelling_of
 from mcpmock.redaction.placeholders import (
     HASH_DIGITS,
     NUMBER_MARK,

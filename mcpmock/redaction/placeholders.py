@@ -21,7 +21,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.protocol.messages import decode, encode
 
 from .encodings import base64_runs, decode_base64, encode_percent
-from .json_spelling import PLAIN, StringSpelling
+from .json_escapes import PLAIN, StringSpelling
 
 PLACEHOLDER = b"mcpmock:secret:"
 HOLE = re.compile(

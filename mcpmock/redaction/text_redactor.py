@@ -28,7 +28,7 @@ from .encodings import (
     encode_percent,
     is_json,
 )
-from .json_spelling import spelling_of
+from .json_escapes import spelling_of
 from .placeholder_table import PlaceholderTable, unescaped
 from .placeholders import NUMBER_SUFFIX, PLACEHOLDER, spelled, unspelled
 from .redaction_rules import (

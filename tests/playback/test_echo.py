@@ -11,7 +11,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.matching.match_rule import MatchRules
 from mcpmock.playback.player import PlayerOptions, SessionSelection
 from mcpmock.playback.session_player import SessionPlayer
-from mcpmock.redaction.json_spelling import StringSpelling
+from mcpmock.redaction.json_escapes import StringSpelling
 from tests.support import (
     Script,
     answers,

@@ -15,7 +15,7 @@ import pytest
 
 from mcpmock.cassette.parser import read
 from mcpmock.redaction.cassettes import redact_cassette, scan_cassette
-from mcpmock.redaction.json_spelling import StringSpelling
+from mcpmock.redaction.json_escapes import StringSpelling
 from mcpmock.redaction.redaction_rules import NO_OWN_RULES, RedactionRules
 from tests.support import INITIALIZE, WELCOME, c, call, cassette_bytes, replay, request, response, s
 
