@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from pathlib import Path
 
 NO_WAIT: int = getattr(os, "O_NONBLOCK", 0)
@@ -32,10 +32,6 @@ else:
     STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     SYSTEM = "macos" if sys.platform == "darwin" else "linux"
     REPLACES_OPEN_FILES = True
-
-if sys.platform == "linux":
-    fork_process = os.fork
-    wait_for_signal = signal.sigtimedwait
 
 _LOCKED_BYTE = 1 << 40
 """Where Windows locks: a locked byte cannot be read, so it lies behind all that a file holds."""
@@ -220,6 +216,20 @@ def _members_by_ps(group: int) -> Iterator[tuple[int, str]]:
         pid, pgid, state, name = [*line.split(None, 3), ""][:4]
         if pgid == str(group) and not state.startswith("Z"):
             yield int(pid), os.path.basename(name)
+
+
+def fork_process() -> int:
+    """Fork this process, as `os.fork` does. Only replays with workers do, on Linux."""
+    if sys.platform == "win32":
+        raise NotImplementedError
+    return os.fork()
+
+
+def wait_for_signal(signals: Collection[int], seconds: float) -> None:
+    """Wait so long for one of these signals, which have to be blocked. Linux only."""
+    if sys.platform != "linux":
+        raise NotImplementedError
+    signal.sigtimedwait(signals, seconds)
 
 
 def session_bus() -> str | None:
