@@ -11,6 +11,7 @@ The fixtures are plain functions, so a test may be sync, or run on asyncio, anyi
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -284,10 +285,10 @@ def pytest_runtest_makereport(
     use, last_word = item.stash.get(_using, None), item.stash.setdefault(_last_word, LastWord())
     last_word.note(report)
     if call.when == "call" and report.failed:
-        page = [] if use is None else _write_page(item, report, use.settings)
+        session, page = (None, []) if use is None else _write_page(item, report, use)
         for one in (*([] if use is None else [use]), *uses.busy()):
-            report.sections.append(("mcpmock", "\n".join([one.describe(), *page])))
-            page = []
+            report.sections.append(("mcpmock", "\n".join([one.describe(session), *page])))
+            session, page = None, []
     if call.when == "teardown":
         _end_test(uses, last_word, report)
         if use is not None and last_word.is_pass:
@@ -310,24 +311,27 @@ def _end_test(uses: ServerUses, last_word: LastWord, report: pytest.TestReport) 
         report.longrepr = printable(f"mcpmock: {error}")
 
 
-def _write_page(item: pytest.Item, report: pytest.TestReport, settings: Settings) -> list[str]:
-    """Return the page of a failed test, where --mcp-report asks for it; the line that says where it
-    is.
+def _write_page(
+    item: pytest.Item, report: pytest.TestReport, use: ServerUse
+) -> tuple[Path | None, list[str]]:
+    """Write the page of a failed test, where --mcp-report asks for it; return where its session is,
+    and the line that says where the page is.
     """
     live = item.stash.get(_live, None)
     if live is None:
-        return []
+        return None, []
     from mcpmock.testing.failure import write_failure_page
 
     folder = item.config.invocation_params.dir / item.config.option.mcpmock_report
     crash = getattr(report.longrepr, "reprcrash", None)
-    error = "" if crash is None else str(crash.message)
-    path, line = write_failure_page(folder, item.nodeid, settings, live, error)
+    error = report.longreprtext if crash is None else str(crash.message)
+    describe = partial(use.describe, messages=False)
+    made = write_failure_page(folder, item.nodeid, use.settings, live, error, describe)
     html = item.config.pluginmanager.getplugin("html")  # pytest-html, if it is installed
-    if path is not None and html is not None:
-        link = html.extras.url(path.as_uri(), name="mcpmock")
+    if made.page is not None and html is not None:
+        link = html.extras.url(made.page.as_uri(), name="mcpmock")
         report.extras = [*getattr(report, "extras", []), link]  # type: ignore[attr-defined]
-    return [line]
+    return made.session, [made.line]
 
 
 @pytest.fixture
@@ -469,7 +473,7 @@ def mcpmock_server(
         if request.config.option.mcpmock_report:
             from mcpmock.testing.failure import SessionLog
 
-            request.node.stash[_live] = SessionLog(use.server.log)
+            request.node.stash[_live] = SessionLog(use.server.log, use.server._run)
         yield use.server
 
 

@@ -4,13 +4,19 @@ from __future__ import annotations
 
 import base64
 import re
+import shlex
+import subprocess
+import sys
 import zlib
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from msgspec import UNSET
 
+from mcpmock.cassette.file import load
+from tests.support import call, cassette_bytes, notification, request, response
 from tests.test_pytest_plugin import PLUGIN
 
 SUITE = """
@@ -62,7 +68,7 @@ def test_a_page_for_each_failed_test(suite: pytest.Pytester) -> None:
     no secret; the failure names it.
     """
     result = suite.runpytest_subprocess(*PLUGIN, "--mcp-report", "pages")
-    pages = sorted((suite.path / "pages").iterdir())
+    pages = sorted((suite.path / "pages").glob("*.html"))
 
     assert ["misses-1", "misses-2"] == [re.findall(r"misses-\d", page.name)[0] for page in pages]
     result.stdout.fnmatch_lines([f"report: {pages[0]}"])
@@ -81,7 +87,7 @@ def test_the_page_opens_on_the_test(suite: pytest.Pytester) -> None:
     """
     suite.makepyfile(SUITE + "    assert 1 == 2, 'password=hunter2-hunter2'\n")
     suite.runpytest_subprocess(*PLUGIN, "--mcp-report", "pages")
-    page = next(path for path in (suite.path / "pages").iterdir() if "passes" in path.name)
+    (page,) = (suite.path / "pages").glob("*passes*.html")
     data = data_of(page)
 
     assert data["title"].endswith("::test_passes")
@@ -89,6 +95,137 @@ def test_the_page_opens_on_the_test(suite: pytest.Pytester) -> None:
     assert data["error"].startswith("AssertionError: password=mcpmock:secret:")
     assert len(data["recordings"]) - 1 == data["opens"]
     assert "incomplete" not in [text for text, *_ in data["recordings"][1]["chips"]]
+
+
+ASKING = """
+import json
+import subprocess
+
+import pytest
+
+from tests.support import call, notification, request
+
+def ask(server, *calls):
+    asked = [request(0, "initialize", {"protocolVersion": "2025-11-25"}),
+             notification("notifications/initialized"), *calls]
+    lines = b"".join(raw + b"\\n" for raw in asked)
+    done = subprocess.run(server.command, input=lines, capture_output=True, timeout=20)
+    return [json.loads(line).get("id") for line in done.stdout.splitlines()]
+
+def weather(n, city):
+    return request(n, "tools/call", {"name": "weather", "arguments": {"city": city}})
+
+OSLO = weather(1, "Oslo")
+"""
+FAILING = {
+    "a miss": (
+        'ask(mcpmock_server, weather(1, "Rome"))',
+        'event 4: different; $.arguments.city: recorded "Oslo", asked "Rome"',
+    ),
+    "a wrong argument": (
+        'ask(mcpmock_server, call(1, "add", a="19", b=23))',
+        'event 6: different; $.arguments.a: recorded 19, asked "19"',
+    ),
+    "a timeout": (
+        'assert 1 in ask(mcpmock_server, OSLO), "no answer in time"',
+        "tools/call weather #1 was never answered: a fault fired: drop response of tools/call 1",
+    ),
+    "called too often": (
+        'ask(mcpmock_server, OSLO, weather(2, "Oslo"))',
+        'event 4: already used --repeats last (repeats="last") answers it again',
+    ),
+    "a plain assert": (
+        "assert 2 in ask(mcpmock_server, OSLO)",
+        "assert 2 in [0, 1]",
+    ),
+    "a call that was not made": (
+        'mcpmock_server.assert_called("tools/call", tool="weather")',
+        "AssertionError: tools/call weather",
+    ),
+    "a fault that had to fire": (
+        'ask(mcpmock_server, call(1, "add", a=19, b=23))',
+        "faults that must fire never did: drop",
+    ),
+}
+FAULTS = {
+    "a timeout": "drop:toward=client,tool=weather",
+    "a fault that had to fire": "drop:tool=weather,must_fire=true",
+}
+
+
+@pytest.fixture(scope="module")
+def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a suite whose tests all fail, and their pages."""
+    folder = tmp_path_factory.mktemp("failing")
+    recorded = cassette_bytes(
+        ("c2s", request(0, "initialize", {"protocolVersion": "2025-11-25"})),
+        ("s2c", response(0, {"protocolVersion": "2025-11-25", "capabilities": {}})),
+        ("c2s", notification("notifications/initialized")),
+        ("c2s", call(1, "weather", city="Oslo")),
+        ("s2c", response(1, {"content": [{"type": "text", "text": "snow"}]})),
+        ("c2s", call(2, "add", a=19, b=23)),
+        ("s2c", response(2, {"content": [{"type": "text", "text": "42"}]})),
+    )
+    (folder / "cassettes").mkdir()
+    (folder / "cassettes" / "seen.jsonl").write_bytes(recorded)
+    tests = (
+        f'@pytest.mark.mcpmock("seen.jsonl", faults={FAULTS.get(name)!r})\n'
+        f"def test_{name.replace(' ', '_')}(mcpmock_server):\n    {body}\n"
+        for name, (body, _) in FAILING.items()
+    )
+    (folder / "test_it.py").write_text(ASKING + "\n".join(tests))
+    command = [sys.executable, "-m", "pytest", *PLUGIN, "--mcp-report", "pages"]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    (folder / "said.txt").write_text(done.stdout)
+    return folder
+
+
+def page_of(failing: Path, name: str) -> Path:
+    return failing / "pages" / f"test_it.py-test_{name.replace(' ', '_')}.html"
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_the_head_says_what_failed(failing: Path, name: str) -> None:
+    """Without a click: the error, the worst problems of the session, and what mcpmock says of the
+    test in the terminal, but for the messages.
+    """
+    data = data_of(page_of(failing, name))
+    happened = data["recordings"][data["opens"]]["happened"][:3]
+    head = " ".join([data["error"], *(one[0] for one in happened), data["told"]])
+
+    assert FAILING[name][1] in re.sub(r"\s+", " ", head)
+    assert "last messages" not in head
+
+
+@pytest.mark.parametrize("name", FAILING)
+def test_only_what_the_test_asked_for_differs(failing: Path, name: str) -> None:
+    """A cassette is a library: what the test never asked for is no difference."""
+    differences = data_of(page_of(failing, name))["diff"]["differences"]
+
+    assert all(one["new_event"] for one in differences)
+
+
+def test_a_short_command_repeats_it(failing: Path) -> None:
+    """The session of the test lies beside its page, and is played to the same server."""
+    command = "mcpmock drive pages/test_it.py-test_a_miss.jsonl -- mcpmock replay"
+    found = re.search(rf"{re.escape(command)} .*", (failing / "said.txt").read_text())
+    assert found is not None
+    words = [
+        word
+        for one in shlex.split(found[0])
+        for word in ([sys.executable, "-m", one] if one == "mcpmock" else [one])
+    ]
+    done = subprocess.run(words, cwd=failing, capture_output=True, text=True, check=False)
+
+    assert 'answers tools/call weather {"city":"Rome"}' in done.stderr
+
+
+def test_the_session_is_whole(failing: Path) -> None:
+    """It is closed, and has the faults that fired."""
+    session = load(page_of(failing, "a timeout").with_suffix(".jsonl"))
+
+    assert session.complete
+    assert 1 == sum(event.fault is not UNSET for event in session.takes[0].events)
 
 
 def test_none_without_the_option(suite: pytest.Pytester) -> None:

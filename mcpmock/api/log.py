@@ -68,8 +68,8 @@ class Log:
     """The end of the server's standard error."""
     players: list[Player] = attrs.field(factory=list)
     """The player of each conversation; empty while a server is recorded."""
-    open: dict[tuple[int, bytes], str] = attrs.field(factory=dict)
-    """The methods of unanswered requests, by conversation and id."""
+    open: dict[tuple[int, bytes], Call] = attrs.field(factory=dict)
+    """The unanswered requests, by conversation and id."""
 
     listeners: list[Callable[[int, m.Frame], object]] = attrs.field(factory=list)
     """Called with each message and its conversation, before the message passes."""
@@ -127,8 +127,9 @@ class Watcher(Stage):
     def _note_call(self, message: m.Request | m.Notification) -> None:
         params = None if message.params is None else m.decode(message.params)
         id_ = message.id if isinstance(message, m.Request) else None
-        if id_ is not None:
-            self.log.open[self.session, id_] = message.method
         known = params if isinstance(params, dict) else {}
         call_id = None if id_ is None else m.decode(id_)
-        self.log.calls.append(Call(message.method, known, call_id, self.session))
+        call = Call(message.method, known, call_id, self.session)
+        self.log.calls.append(call)
+        if id_ is not None:
+            self.log.open[self.session, id_] = call

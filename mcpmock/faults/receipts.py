@@ -135,6 +135,8 @@ class FaultRun:
     """The order in which the recording is to be played, if the plan has one."""
     spoken: set[str] = attrs.field(factory=set)
     """The transports of the sessions so far."""
+    listeners: list[Callable[[int, Receipt], object]] = attrs.field(factory=list)
+    """Called with the session and the receipt of each fault that fires."""
     _numbers: int = 0
 
     @classmethod
@@ -173,6 +175,8 @@ class FaultRun:
         """Keep the receipt of a fault that fired."""
         self.receipts.append({**receipt.value, "session": session})
         del self.receipts[:-_MAX_RECEIPTS]
+        for listener in self.listeners:
+            listener(session, receipt)
 
     def _armed(self, fault: Fault) -> Armed:
         armed = Armed(fault, Random(f"{self.seed}/{self._numbers}"), self._numbers)

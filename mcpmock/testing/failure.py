@@ -1,6 +1,7 @@
 """The section on the fake server in the report of a failed test: misses with the nearest recorded
 requests, the last messages, open requests, standard error, faults, and a command that reproduces
-the failure outside the test; and the same as an HTML page (`--mcp-report DIR`).
+the failure outside the test; and the same as an HTML page, with the session of the test beside it
+(`--mcp-report DIR`).
 """
 
 from __future__ import annotations
@@ -8,22 +9,26 @@ from __future__ import annotations
 import os
 import re
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
+from typing import NamedTuple
+
+from msgspec import Raw
 
 from mcpmock.api.cassettes import load
 from mcpmock.api.log import MAX_LAST_MESSAGES, Log
 from mcpmock.cassette.file import rewrite
-from mcpmock.cassette.model import FORMAT, Cassette, Header, event_line
+from mcpmock.cassette.model import FORMAT, Event, Footer, Header, event_line
 from mcpmock.cassette.parser import read
 from mcpmock.errors import McpMockError
 from mcpmock.faults.control import FaultControl, is_file, plan_of
+from mcpmock.faults.receipts import FaultRun, Receipt
 from mcpmock.faults.shorthand import shorthand_of
-from mcpmock.playback.miss import Miss
+from mcpmock.playback.miss import Miss, request_words
 from mcpmock.printable import printable, shell_command
-from mcpmock.protocol.messages import C2S, Frame
+from mcpmock.protocol.messages import C2S, Frame, decode
 from mcpmock.redaction.cassettes import redact_cassette
 from mcpmock.redaction.redaction_rules import RedactionRules
 from mcpmock.redaction.redactor import Redactor
@@ -42,19 +47,32 @@ _OPTIONS = (
 
 
 def describe(
-    settings: Settings, log: Log, faults: FaultControl, misses: Sequence[Miss] | None = None
+    settings: Settings,
+    log: Log,
+    faults: FaultControl,
+    misses: Sequence[Miss] | None = None,
+    *,
+    session: Path | None = None,
+    messages: bool = True,
 ) -> str:
-    """Return the text of the section, with all misses unless some are given. Control characters of
+    """Return the text of the section, with all misses unless some are given, and with the last
+    `messages`; `session` is the cassette of the test, if there is one. Control characters of
     recorded text are escaped. The server may still run, in its thread: lists that change are copied
     before they are read.
     """
-    return "\n".join(
-        map(printable, _lines(settings, log, faults, log.misses if misses is None else misses))
-    )
+    misses = log.misses if misses is None else misses
+    lines = _lines(settings, log, faults, misses, session, messages=messages)
+    return "\n".join(map(printable, lines))
 
 
 def _lines(
-    settings: Settings, log: Log, faults: FaultControl, misses: Sequence[Miss]
+    settings: Settings,
+    log: Log,
+    faults: FaultControl,
+    misses: Sequence[Miss],
+    session: Path | None,
+    *,
+    messages: bool,
 ) -> Iterator[str]:
     real = settings.records or settings.extends
     action = "recording" if settings.records else "replaying"
@@ -67,15 +85,15 @@ def _lines(
 
         selection = log.players[-1].selection
         yield from idle_rules(selection.options.rules, selection.cassette)
-    last, stderr = _without_secrets(log, settings.redaction_rules(shown=True))
-    if last:
+    last, waiting, stderr = _without_secrets(log, settings.redaction_rules(shown=True))
+    if last and messages:
         yield "last messages:"
         for frame in last[-MAX_LINES:]:
             arrow = "->" if frame.direction is C2S else "<-"
             text = frame.raw.decode("utf-8", "replace")
             cut = "..." if len(text) > MAX_LINE_LENGTH else ""
             yield f"  {arrow} {text[:MAX_LINE_LENGTH]}{cut}"
-    if waiting := list(log.open.values()):
+    if waiting:
         yield f"without an answer: {', '.join(waiting)}"
     if stderr:
         yield "standard error of the server:"
@@ -86,23 +104,32 @@ def _lines(
         yield from (f"  {line}" for line in summary)
     if not real and settings.stub is None:
         yield "to reproduce:"
-        yield f"  {reproduction(settings, last, faults)}"
+        yield f"  {reproduction(settings, last, faults, session)}"
 
 
-def _without_secrets(log: Log, rules: RedactionRules) -> tuple[list[Frame], bytes]:
-    """Return the last messages and the end of standard error, as a recording would have them."""
+def _without_secrets(log: Log, rules: RedactionRules) -> tuple[list[Frame], list[str], bytes]:
+    """Return the last messages, the open requests in words, and the end of standard error, as a
+    recording would have them.
+    """
     redactor = Redactor(rules)
     for player in log.players:
         redactor.learn_bindings(player.bindings)
-    last, stderr = list(log.last), bytes(log.stderr)
+    last, waiting, stderr = list(log.last), list(log.open.values()), bytes(log.stderr)
     for frame in last:
         redactor.frame(frame)  # a later one may give away what an earlier one holds
-    return [redactor.frame(frame) for frame in last], redactor.text(stderr)
+    words = [
+        (one.method, request_words(one.method, decode(redactor.json(encode(one.params)))))
+        for one in waiting
+    ]
+    asked = [" ".join(filter(None, one)) for one in words]
+    return [redactor.frame(frame) for frame in last], asked, redactor.text(stderr)
 
 
-def reproduction(settings: Settings, last: Sequence[Frame], faults: FaultControl) -> str:
-    """Return a shell command: the same server, with the clients' messages as input unless they are
-    long. Faults that have no shorthand are left out.
+def reproduction(
+    settings: Settings, last: Sequence[Frame], faults: FaultControl, session: Path | None = None
+) -> str:
+    """Return a shell command: the same server, driven by the `session` of the test, or else with
+    the clients' messages as input unless they are long. Faults that have no shorthand are left out.
     """
     words = ["mcpmock", "replay", settings.shown]
     for name in _OPTIONS:
@@ -112,6 +139,8 @@ def reproduction(settings: Settings, last: Sequence[Frame], faults: FaultControl
                 words += [f"--{name.replace('_', '-')}", str(value)]
     words += ["--no-rules"] if settings.playing.get("no_rules") else []
     words += _fault_options(settings, faults)
+    if session is not None:
+        return shell_command(["mcpmock", "drive", os.path.relpath(session), "--", *words])
     command = shell_command(words)
     texts = [frame.raw.decode("utf-8", "replace") for frame in last if frame.direction is C2S]
     whole = len(last) < MAX_LAST_MESSAGES and texts and all(text.isprintable() for text in texts)
@@ -141,31 +170,54 @@ MAX_ERROR_CHARS = 500
 
 
 class SessionLog:
-    """The messages of a fake server and its clients."""
+    """What a fake server and its clients said to each other, and the faults that fired."""
 
-    def __init__(self, log: Log) -> None:
-        self._messages: deque[tuple[float, int, Frame]] = deque(maxlen=MAX_MESSAGES)
+    def __init__(self, log: Log, faults: FaultRun) -> None:
+        self._events: deque[tuple[float, int, Frame | Receipt]] = deque(maxlen=MAX_MESSAGES)
         self._start = monotonic()
         log.listeners.append(self._note)
+        faults.listeners.append(self._note)
 
-    def _note(self, session: int, frame: Frame) -> None:
-        self._messages.append((monotonic() - self._start, session, frame))
+    def _note(self, session: int, what: Frame | Receipt) -> None:
+        self._events.append((monotonic() - self._start, session, what))
 
-    def cassette(self, name: str, rules: RedactionRules) -> Cassette:
-        """Return the session as a recording, redacted as one."""
-        header = Header(mcpmock=FORMAT, transport="memory", test=name)
-        lines = [encode(header) + b"\n"]
-        for n, (seconds, session, frame) in enumerate(list(self._messages), 1):
-            bare = Frame(frame.direction, frame.raw, frame.eol)
-            lines.append(event_line(n, round(seconds * 1_000_000), bare, session=session))
-        return read("this test", redact_cassette(b"".join(lines), rules).data)
+    def cassette(self, test: str, rules: RedactionRules) -> bytes:
+        """Return the session as the cassette of this test, redacted as one."""
+        header = Header(mcpmock=FORMAT, transport="memory", test=test)
+        lines, n = [encode(header) + b"\n"], 0
+        for n, (seconds, session, what) in enumerate(list(self._events), 1):
+            t = round(seconds * 1_000_000)
+            if isinstance(what, Frame):
+                bare = Frame(what.direction, what.raw, what.eol)
+                lines.append(event_line(n, t, bare, session=session))
+            else:
+                way, fault = what.matched.frame.direction.value, Raw(encode(what.value))
+                lines.append(encode(Event(n=n, t=t, s=session, d=way, fault=fault)) + b"\n")
+        data = b"".join(lines)
+        footer = encode({"footer": Footer(events=n, sha256=sha256(data).hexdigest())})
+        return redact_cassette(data + footer + b"\n", rules).data
+
+
+class FailureFiles(NamedTuple):
+    """What was written of a failed test."""
+
+    page: Path | None
+    session: Path | None
+    """The cassette of what its clients asked and got."""
+    line: str
+    """Says where the page is, or why there is none."""
 
 
 def write_failure_page(
-    folder: Path, test: str, settings: Settings, live: SessionLog, error: str = ""
-) -> tuple[Path | None, str]:
-    """Write the page of a test that failed with `error`. Gives the path, and a line that says where
-    the page is, or why there is none.
+    folder: Path,
+    test: str,
+    settings: Settings,
+    live: SessionLog,
+    error: str,
+    describe: Callable[[Path], str],
+) -> FailureFiles:
+    """Write the page of a test that failed with `error`, and the session beside it; `describe`
+    gives the text about the server, from where the session is.
     """
     from mcpmock.view.report import FailedTest, report_page
     from mcpmock.view.summary import brief
@@ -173,16 +225,17 @@ def write_failure_page(
     name = re.sub(r"[^\w.-]+", "-", test).strip("-")
     if len(name) > MAX_NAME_CHARS:
         name = f"{name[:MAX_NAME_CHARS]}-{sha256(test.encode()).hexdigest()[:8]}"
-    path = folder / f"{name}.html"
+    path, session = folder / f"{name}.html", folder / f"{name}.jsonl"
     rules = settings.redaction_rules(shown=True)
     seen = live.cassette(test, rules)
     shown = Redactor(rules).text(error.encode("utf-8", "backslashreplace"))
-    failed = FailedTest(test, brief(shown.decode("utf-8", "replace"), MAX_ERROR_CHARS))
+    error = brief(shown.decode("utf-8", "replace"), MAX_ERROR_CHARS)
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        both = [load(settings.path), seen] if settings.path.exists() else [seen]
-        page = report_page(*both, test=failed)
-        rewrite(path, page)
-    except (McpMockError, OSError) as error:
-        return None, printable(f"report: none, because {error}")
-    return path, printable(f"report: {path}")
+        rewrite(session, seen)
+        both = [load(settings.path)] if settings.path.exists() else []
+        failed = FailedTest(test, error, describe(session))
+        rewrite(path, report_page(*both, read(session.name, seen), test=failed))
+    except (McpMockError, OSError) as problem:
+        return FailureFiles(None, None, printable(f"report: none, because {problem}"))
+    return FailureFiles(path, session, printable(f"report: {path}"))

@@ -305,9 +305,17 @@ class ServerUse:
             left=[] if real else list(unused_requests(self.server.log)),
         )
 
-    def describe(self) -> str:
-        """Return a section for the report of a failure."""
-        return describe(self.settings, self.server.log, self.server.faults, self.misses)
+    def describe(self, session: Path | None = None, *, messages: bool = True) -> str:
+        """Return a section for the report of a failure: see `failure.describe`."""
+        server = self.server
+        return describe(
+            self.settings,
+            server.log,
+            server.faults,
+            self.misses,
+            session=session,
+            messages=messages,
+        )
 
 
 def _replay_options(settings: Settings, cassette: Cassette) -> PlayerOptions:

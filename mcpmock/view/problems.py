@@ -22,7 +22,6 @@ from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER, REPEATING_STA
 from mcpmock.rules.checker import Found
 
 from .summary import brief, duration, event_summary
-from .take_head import is_test
 from .timeline import PROBE, REFUSED, LeftOut, Row
 
 _SEVERE, _PLAIN, _MINOR = range(3)
@@ -284,9 +283,10 @@ class Problems:
     def _cause_words(self, cause: int | None, asked: int) -> str:
         take, since = self._take, self._rows[asked].event.t
         if cause is None:
-            whole = self.takes[take.number - 1].footer is not None
-            ending = "the recording ends" if whole else "the recording breaks off"
-            ending = "the test ended" if is_test(self.takes[take.number - 1]) else ending
+            recorded = self.takes[take.number - 1]
+            ending = "the recording breaks off" if recorded.footer is None else "the recording ends"
+            if recorded.header.transport == "memory":  # of a test, until it failed
+                ending = "the test ended"
             return ending + _later(take.last - since)
         event = self._rows[cause].event
         later = _later(event.t - since)

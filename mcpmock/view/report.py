@@ -29,7 +29,7 @@ from .lanes import Lanes, TimeAxis
 from .problems import Problems
 from .races import SeenRace, drawing, seen_races
 from .summary import head_text
-from .take_head import TakeHead, is_test
+from .take_head import TakeHead
 from .timeline import LeftOut, Row, raws, timeline
 
 MAX_ROWS = 300_000
@@ -52,18 +52,20 @@ def report_page(
     progress: Progress | None = None,
 ) -> bytes:
     """Return the page of a cassette, or of how the other one differs from it. That of a failed
-    `test` opens on the last cassette, which is what its clients asked and got.
+    `test` opens on the last cassette, which is what its clients asked and got; what they never
+    asked for is no difference.
     """
     cassettes = [one for one in (cassette, other) if one is not None]
     work = _Work(4 * len(cassettes), progress)
     data: dict[str, Any] = {"recordings": [_whole_data(one, work) for one in cassettes]}
     title = cassette.name
     if other is not None:
-        data["diff"] = _diff_data(compare(cassette, other))
+        data["diff"] = _diff_data(compare(cassette, other), made_only=test is not None)
         title = f"{cassette.name} and {other.name}"
     if test is not None:
         title = test.name
-        data |= {"opens": len(cassettes) - 1, "title": test.name, "error": test.error}
+        data |= {"opens": len(cassettes) - 1, "title": test.name}
+        data |= {"error": test.error, "told": test.told}
     made = html_page("report", title, data)
     work.step(len(cassettes))
     return made
@@ -77,6 +79,8 @@ class FailedTest:
     """Its node id."""
     error: str
     """What it failed with, in a line."""
+    told: str
+    """What there is to say about its server."""
 
 
 @attrs.define
@@ -222,7 +226,7 @@ class PageRecording:
             yield f"{self._redacted} redacted", "", ""
         if any(take.header.redaction == "off" for take in takes):
             yield "not redacted: this page may hold secrets", "error", ""
-        if not all(take.footer is not None or is_test(take) for take in takes):
+        if not all(take.footer is not None for take in takes):
             yield "incomplete", "warning", ""
         if self.left_out:
             yield f"{_many(self.left_out, 'event')} left out: see the cassette", "warning", ""
@@ -382,11 +386,16 @@ def _violation_data(found: Found) -> dict[str, Any]:
     }
 
 
-def _diff_data(comparison: Diff) -> dict[str, Any]:
+def _diff_data(comparison: Diff, *, made_only: bool) -> dict[str, Any]:
+    """Return the differences; `made_only` are those of calls that the new recording has."""
+    counts, found = comparison.counts, comparison.differences
+    if made_only:
+        found = tuple(one for one in found if one.new_event is not None)
+        counts = Counter(one.verdict for one in found)
     return {
-        "counts": {verdict.name.lower(): n for verdict, n in comparison.counts.items()},
+        "counts": {verdict.name.lower(): n for verdict, n in counts.items()},
         "ignored": comparison.ignored,
-        "differences": [_difference_data(one) for one in comparison.differences],
+        "differences": [_difference_data(one) for one in found],
     }
 
 

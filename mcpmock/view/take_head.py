@@ -66,7 +66,6 @@ class TakeHead:
         last = take.events[-1] if take.events else None
         end = None if last is None or last.end is UNSET else event_summary(last)
         state = "complete" if take.footer is not None else "incomplete: no clean close"
-        state = "seen until the test failed" if is_test(take) else state
         edited = "edited since" if take.sealed is False else None
         converted = header.converted
         found = {
@@ -124,11 +123,6 @@ class TakeHead:
                 case Request() if (version := version_of(message)) is not None:
                     return version
         return None
-
-
-def is_test(take: Take) -> bool:
-    """Return whether it is what a test's clients asked and got, which nobody closes."""
-    return take.header.transport == "memory" and take.header.test is not None
 
 
 def _implementation(raw: bytes | None, member_name: str) -> str | None:

@@ -18,7 +18,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.parser import read
 from mcpmock.view.explore_grid import explore_page
 from mcpmock.view.filter import Filter
-from mcpmock.view.report import report_page
+from mcpmock.view.report import FailedTest, report_page
 from mcpmock.view.timeline import timeline
 from tests.support import (
     batch,
@@ -131,6 +131,8 @@ def _pages() -> Iterator[tuple[str, bytes]]:
     )
     yield "not-found.html", report_page(ONE_PROBLEM["404"][0])
     yield "two.html", report_page(read("old.jsonl", old), read("new.jsonl", new))
+    failed = FailedTest(BAD, f"AssertionError: {BAD}", f"without an answer: {BAD}")
+    yield "failed.html", report_page(ONE_PROBLEM["crash in a call"][0], test=failed)
     yield "hostile.html", report_page(_hostile())
     odd = b'{"jsonrpc":"2.0","id":1,"result":{"n":1.0,"m":12345678901234567890123,"e":1e-400}}'
     yield "odd.html", report_page(read("odd.jsonl", cassette_bytes(("s2c", odd))))

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mcpmock.api.log import Log
+from mcpmock.api.log import Call, Log
 from mcpmock.faults.control import FaultControl, run_of
 from mcpmock.playback.miss import Miss, NearMiss
 from mcpmock.playback.variables import Mismatch
@@ -36,7 +36,7 @@ def test_what_is_said(tmp_path: Path) -> None:
 
     assert 'event 4: different; $.name: recorded "now", asked "then"' in text
     assert '  -> {"jsonrpc"' in text
-    assert "without an answer: tools/call" in text
+    assert "without an answer: tools/call \\u001b[2J" in text
     assert "  trouble" in text
     assert "mcpmock replay a.jsonl --order any" in text
     assert "\u001b" not in text
@@ -52,10 +52,10 @@ def test_a_server_that_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
         return text
 
     monkeypatch.setattr(failure, "printable", meanwhile)
-    log.open[1, b"0"] = "tools/list"
+    log.open[1, b"0"] = Call("tools/list", {})
     text = describe(Settings(path=Path("a.jsonl")), log, NONE)
 
-    assert "without an answer: tools/call, tools/list, ping" in text
+    assert "without an answer: tools/call \x1b[2J, tools/list, ping" in text
 
 
 def test_no_live_secret_is_shown() -> None:
@@ -68,7 +68,18 @@ def test_no_live_secret_is_shown() -> None:
     text = describe(Settings(path=Path("a.jsonl")), log, NONE)
 
     assert "pa55-w0rd-x" not in text
-    assert 4 == text.count("mcpmock:secret:password:1")
+    assert 'without an answer: tools/call a {"password":"mcpmock:secret:password:1"}' in text
+    assert 5 == text.count("mcpmock:secret:password:1")
+
+
+def test_with_its_session() -> None:
+    """A cassette of what the clients sent makes the command short; messages may be left out."""
+    text = describe(
+        Settings(path=Path("a.jsonl")), seen(), NONE, session=Path("it.jsonl"), messages=False
+    )
+
+    assert "  mcpmock drive it.jsonl -- mcpmock replay a.jsonl" in text.splitlines()
+    assert "last messages" not in text
 
 
 def test_while_recording() -> None:

@@ -28,7 +28,7 @@ function drawFailure(one) {
 		one.cassette && el("p.cut", "recording: ", one.cassette));
 }
 
-/** List runs beside the grid. */
+// List runs beside the grid.
 function show(button, title, runs) {
 	close(false);
 	open = button;
@@ -53,7 +53,7 @@ function close(back) {
 	open = null;
 }
 
-/** Arrows move through the cells of a grid, n and p to the next and previous broken one. */
+// Arrows move through the cells of a grid, n and p to the next and previous broken one.
 function onKey(event) {
 	if (event.ctrlKey || event.metaKey || event.altKey) return;
 	const here = document.activeElement, cell = here.closest("td"), broken = [...document.querySelectorAll("button.broken")], at = broken.indexOf(here);

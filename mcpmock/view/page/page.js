@@ -7,7 +7,7 @@ const UNSAFE = /[\x00-\x09\x0b-\x1f\x7f-\x9f\u00ad\u061c\u180e\u200b-\u200f\u202
 const $ = (id) => document.getElementById(id);
 const on = (id, type, listener) => $(id).addEventListener(type, listener);
 
-/** An element, "tag.class.class", with attributes (`on..` are listeners) and children. */
+// An element, "tag.class.class", with attributes (`on..` are listeners) and children.
 function el(tag, ...children) {
 	const [name, ...classes] = tag.split("."), made = document.createElement(name), first = children[0];
 	made.className = classes.join(" ");
@@ -23,7 +23,7 @@ function attributes(made, all) {
 	for (const [key, value] of Object.entries(all)) if (key.startsWith("on")) made[key] = value; else made.setAttribute(key, value);
 }
 
-/** Append nodes, and text in which nothing acts: what does not show is spelled out. */
+// Append nodes, and text in which nothing acts: what does not show is spelled out.
 function put(parent, ...children) {
 	for (const child of children) {
 		if (child == null || child === false) continue;
@@ -57,7 +57,7 @@ async function copy(button, text) {
 	setTimeout(() => { button.textContent = name; }, 900);
 }
 
-/** The bytes of the data block, decoded and unpacked. */
+// The bytes of the data block, decoded and unpacked.
 async function readData() {
 	const text = $("data").textContent.trim();
 	const bytes = Uint8Array.fromBase64 ? Uint8Array.fromBase64(text) : Uint8Array.from(atob(text), (c) => c.charCodeAt(0));

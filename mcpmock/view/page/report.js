@@ -7,14 +7,14 @@ const SECRET = /mcpmock:secret:[\w-]+:\d+/g;
 
 // ---- a recording
 
-/** The rows of a recording in columns, and what is found by them. */
+// The rows of a recording in columns, and what is found by them.
 class Recording {
 	constructor(data) {
 		Object.assign(this, { size: 0, c: null, answers: [], ends: [], children: new Map(), inside: new Map(), exchanges: new Map(), byEvent: new Map(), problemRows: new Set(), cancelled: new Map(), levels: new Map(), wrong: [] });
 		this.append(data);
 	}
 
-	/** Take in rows that come behind those of before; what is not in columns is that of all rows. */
+	// Take in rows that come behind those of before; what is not in columns is that of all rows.
 	append(data) {
 		const { folds = [], starts = [], paths } = this;
 		Object.assign(this, data, { folds: folds.concat(data.folds), starts: starts.concat(data.starts), paths: { ...paths, ...data.paths } });
@@ -52,7 +52,7 @@ class Recording {
 	tool(i) { return this.c.tools[this.c.tool[i]]; }
 	label(i) { return this.tool(i) || this.method(i) || this.kind(i); }
 
-	/** The payloads in lower case, each on a line of its own, with where each begins. */
+	// The payloads in lower case, each on a line of its own, with where each begins.
 	haystack() {
 		if (this.hay === undefined) {
 			const lower = this.c.raw.map((_, i) => this.hayOf(i));
@@ -65,7 +65,7 @@ class Recording {
 
 	hayOf(i) { return (this.c.raw[i] + " " + this.c.summary[i]).toLowerCase().replaceAll("\n", " "); }
 
-	/** The rows that hold a text, upper or lower case. */
+	// The rows that hold a text, upper or lower case.
 	search(text) {
 		const found = new Uint8Array(this.size), hay = this.haystack(), needle = text.toLowerCase();
 		let i = 0;
@@ -79,7 +79,7 @@ class Recording {
 		return found;
 	}
 
-	/** Which of the three lenses an event is seen through. */
+	// Which of the three lenses an event is seen through.
 	lens(i) {
 		const kind = this.kind(i), carried = kind === "end" || (kind === "opaque" && !this.c.raw[i]);
 		return kind === "stderr" ? kind : ["http", "sse", "body"].includes(kind) || (carried && this.c.x[i] != null) ? "http" : "message";
@@ -116,7 +116,7 @@ function globPattern(glob) {
 	return made;
 }
 
-/** A test of the rows behind `from`, made from the words of the box; raises an Error that says what is wrong. */
+// A test of the rows behind `from`, made from the words of the box; raises an Error that says what is wrong.
 function compileQuery(query, rec, from) {
 	const terms = [], rest = [];
 	for (const word of query.split(/\s+/).filter(Boolean)) {
@@ -160,8 +160,8 @@ function unquoted(id) {
 
 const TOKEN = /\s*(?:("(?:[^"\\]+|\\[^])*")(\s*:)?|([{[])\s*([}\]])?|([}\]])|(,)|([^\s"{}[\],:]+))\s*/y;
 
-/** The lines of a JSON text, each with its depth, parts and, of an opening one, the line that closes
- * it; null if it is not JSON. Numbers and strings stay as written. Not recursive: any depth may come. */
+// The lines of a JSON text, each with its depth, parts and, of an opening one, the line that closes
+// it; null if it is not JSON. Numbers and strings stay as written. Not recursive: any depth may come.
 function layOut(text) {
 	const lines = [], open = [];
 	let line, done = false;
@@ -191,7 +191,7 @@ function layOut(text) {
 	return { lines, whole };
 }
 
-/** A payload, pretty-printed and foldable; `marks` are the lines to highlight, with a class. */
+// A payload, pretty-printed and foldable; `marks` are the lines to highlight, with a class.
 function payloadView(text, size, marks = new Map()) {
 	const box = el("div.json.mono");
 	const cut = text.length > MAX_SHOWN, laid = /^\s*[[{"]/.test(text) ? layOut(text) : null;
@@ -266,7 +266,7 @@ function ask(query) {
 	applyQuery();
 }
 
-/** Choose the rows that are shown; those before `from` stay as they are. */
+// Choose the rows that are shown; those before `from` stay as they are.
 function applyQuery(from = 0) {
 	const query = field.value.trim();
 	remember();
@@ -520,7 +520,7 @@ function drawLanes() {
 	drawLanes.at = at; drawLanes.top = top; drawLanes.names = names; drawLanes.width = width;
 }
 
-/** The row under the pointer: a call's bar, or else the nearest mark of its line. */
+// The row under the pointer: a call's bar, or else the nearest mark of its line.
 function rowAt(event) {
 	const x = event.offsetX, y = event.offsetY;
 	let best = -1, distance = 8;
@@ -561,7 +561,7 @@ function pan(share) {
 	if (range) setRange(from + (to - from) * share, to + (to - from) * share);
 }
 
-/** Follow a drag on a canvas: `begin` gets its first event and gives what moves and what ends it. */
+// Follow a drag on a canvas: `begin` gets its first event and gives what moves and what ends it.
 function onDrag(canvas, begin) {
 	canvas.addEventListener("pointerdown", (down) => {
 		const [move, end] = begin(down), stop = new AbortController();
@@ -701,7 +701,7 @@ function stderrNear(call, answer) {
 	return found;
 }
 
-/** Who waited for whom: the parts of a call's time in which the server worked or a client answered. */
+// Who waited for whom: the parts of a call's time in which the server worked or a client answered.
 function timePath(call) {
 	const path = rec.paths[call];
 	if (!path) return null;
@@ -781,8 +781,8 @@ function sideBySide(one, other) {
 	return [payloadView(one, 0, gone), payloadView(other, 0, added)];
 }
 
-/** The lines of each text that the other has not, by the longest common subsequence, which is
- * looked for in up to 1,500 lines. */
+// The lines of each text that the other has not, by the longest common subsequence, which is
+// looked for in up to 1,500 lines.
 function differentLines(one, other) {
 	const both = [new Set(), new Set()], short = Math.min(one.length, other.length);
 	let start = 0, end = 0;
@@ -834,11 +834,10 @@ function drawHead() {
 	}
 }
 
-/** One line for each problem, at most three before a click. */
+// One line for each problem, at most three before a click.
 function drawHappened(told) {
 	const lines = told.slice(0, allTold ? told.length : 3), more = told.length - lines.length + (told.length && rec.untold);
 	const button = (text, onclick) => el("li", el("button", { onclick }, text));
-	$("happened").hidden = !told.length;
 	$("happened").replaceChildren(...lines.map(([text, rows]) => button(text, () => { reveal(rows[0]); openDetail(); })));
 	if (more) $("happened").append(button(`and ${more.toLocaleString("en")} more`, allTold ? () => stepProblem(1) : () => { allTold = true; drawHead(); }));
 }
@@ -847,7 +846,7 @@ function drawTabs() {
 	const bar = $("tabs");
 	bar.hidden = recordings.length < 2;
 	const names = [...(diff ? [["diff", "Differences"]] : []), ...recordings.map((one, side) => [side, one.file])];
-	bar.replaceChildren(...names.map(([name, title]) => el("button", { role: "tab", "aria-selected": String(tab === name), onclick: () => setTab(name) }, title)));
+	bar.replaceChildren(...names.map(([name, title]) => el("button", { role: "tab", "aria-selected": String(tab === name), onclick: () => setTab(name) }, name === about.opens ? "this test" : title)));
 }
 
 function setTab(next, quiet) {
@@ -871,7 +870,7 @@ function setTab(next, quiet) {
 	if (live) watch(tab);
 }
 
-/** Follow a recording while it grows: each event of the stream has the rows that are new. */
+// Follow a recording while it grows: each event of the stream has the rows that are new.
 async function watch(file) {
 	if (stream) stream.abort();
 	const own = (stream = new AbortController());
@@ -893,7 +892,7 @@ async function watch(file) {
 	}
 }
 
-/** Draw what came, in a frame, and let three quarters of the time to the reader. */
+// Draw what came, in a frame, and let three quarters of the time to the reader.
 function drawSoon() {
 	if (drawSoon.due) return;
 	drawSoon.due = true;
@@ -958,7 +957,7 @@ async function start() {
 	about = data;
 	home = data.opens ?? (diff ? "diff" : 0);
 	put($("error"), data.error);
-	$("error").hidden = !data.error;
+	put($("told"), data.told);
 	live = data.live;
 	token = new URLSearchParams(location.hash.slice(1)).get("token");
 	rec = recordings[0];

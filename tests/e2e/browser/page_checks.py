@@ -147,6 +147,16 @@ def test_a_hidden_problem(open_page: Open) -> None:
         assert count(page) == "problem 1 of 1"
 
 
+def test_a_failed_test(open_page: Open) -> None:
+    """Its page says without a click what failed, with the worst event chosen; nothing acts."""
+    page = open_page("failed.html")
+    assert page.locator("#error").inner_text().startswith("AssertionError: <img")
+    assert "never answered: the server ended" in page.locator("#happened").inner_text()
+    assert page.locator("#told").inner_text().startswith("without an answer: <img")
+    assert page.locator("#rows .row[aria-selected=true]").count() == 1
+    assert come_to_life(page) == [2, None, None]
+
+
 def test_links_to_an_event(open_page: Open) -> None:
     """#n= opens an event, hidden or not; q= filters."""
     page = open_page("everything-http.html", "#n=1")
@@ -332,6 +342,7 @@ VIEWS = (
     ("everything.html", "", "?"),
     ("everything-http.html", "#n=1", ""),
     ("race.html", "#n=3", ""),
+    ("failed.html", "", ""),
     ("two.html", "", ""),
     ("two.html", "#difference=0", ""),
     ("two.html", "#file=2", ""),
