@@ -191,8 +191,9 @@ class SessionLog:
                 bare = Frame(what.direction, what.raw, what.eol)
                 lines.append(event_line(n, t, bare, session=session))
             else:
-                way, fault = what.matched.frame.direction.value, Raw(encode(what.value))
-                lines.append(encode(Event(n=n, t=t, s=session, d=way, fault=fault)) + b"\n")
+                frame, fault = what.matched.frame, Raw(encode(what.value))
+                event = Event(n=n, t=t, s=session, d=frame.direction.value, fault=fault)
+                lines.append(encode(event) + b"\n")
         data = b"".join(lines)
         footer = encode({"footer": Footer(events=n, sha256=sha256(data).hexdigest())})
         return redact_cassette(data + footer + b"\n", rules).data
@@ -233,9 +234,9 @@ def write_failure_page(
     try:
         folder.mkdir(parents=True, exist_ok=True)
         rewrite(session, seen)
-        both = [load(settings.path)] if settings.path.exists() else []
-        failed = FailedTest(test, error, describe(session))
-        rewrite(path, report_page(*both, read(session.name, seen), test=failed))
+        recorded = [load(settings.path)] if settings.path.exists() else []
+        both = [*recorded, read(session.name, seen)]
+        rewrite(path, report_page(*both, test=FailedTest(test, error, describe(session))))
     except (McpMockError, OSError) as problem:
         return FailureFiles(None, None, printable(f"report: none, because {problem}"))
     return FailureFiles(path, session, printable(f"report: {path}"))

@@ -35,7 +35,7 @@ def test_what_is_open() -> None:
     """A request is, until its answer passes."""
     log = logged(c2s(CALL), c2s(request(2, "ping")), s2c(response(1)))
 
-    assert {(3, b"2"): "ping"} == log.open
+    assert {(3, b"2"): Call("ping", {}, 2, 3)} == log.open
 
 
 def test_it_is_bounded() -> None:
