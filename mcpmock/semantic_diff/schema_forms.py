@@ -44,6 +44,8 @@ _MAX_NESTED = 40
 """Schemas that a branch of a union stands in, without a member or item between them."""
 _MAX_BRANCHES = 2_000
 """Of one union."""
+_MAX_PARTS = 10_000
+"""Of one normal form. Unions that refer to each other have twice as many with each further one."""
 
 
 @attrs.frozen
@@ -282,6 +284,7 @@ class _Reader:
     reader: FormReader
     found: SchemaForm = attrs.field(factory=SchemaForm)
     _has_unions: bool = False
+    _left: int = _MAX_PARTS
 
     def form(self, schema: Schema) -> SchemaForm:
         shared: list[SchemaPart] = []
@@ -292,7 +295,7 @@ class _Reader:
             (SchemaValue(p.raw["type"], (*p.path, "type")) for p in shared if "type" in p.raw), None
         )
         path = schema[0].path if schema else ()
-        for flats in choices:
+        for flats in choices if self._left >= 0 else ():
             own = [part for part in flats if part not in shared]
             here = own[0].path if own else path
             for kind in TYPES:
@@ -310,13 +313,13 @@ class _Reader:
         self, schema: Schema, above: frozenset[int], shared: list[SchemaPart]
     ) -> list[_Flats]:
         """Return the alternatives, each as parts without references, `allOf` and unions; `shared`
-        takes the parts that all of them have.
+        takes the parts that all of them have. The schema is a branch of the schemas `above`.
         """
         unions: list[list[_Flats]] = []
-        seen = set(above)
-        todo = [*reversed(schema)]
+        seen = set()
+        todo = [(part, above) for part in reversed(schema)]
         while todo:
-            part = todo.pop()
+            part, outer = todo.pop()
             raw = part.raw
             if raw is False:
                 return []
@@ -328,13 +331,15 @@ class _Reader:
             self.found.unfollowed += _unreadable(part)
             if id(raw) in above:  # a union that is its own branch
                 return []
-            if len(above) > _MAX_NESTED:
+            self._left -= 1
+            if len(above) > _MAX_NESTED or self._left < 0:
                 self.found.unfollowed.append(SchemaValue("nested", part.path))
                 return []
             if id(raw) in seen:
                 continue
             seen.add(id(raw))
             shared.append(part)
+            outer |= {id(raw)}
             more = [*self._put_in_place(part)]
             for name in UNIONS:
                 branches = raw.get(name)
@@ -344,10 +349,10 @@ class _Reader:
                 if len(inside) == 1:
                     more += inside
                 else:
-                    rows = [self._choices((one,), frozenset(seen), []) for one in inside]
+                    rows = [self._choices((one,), outer, []) for one in inside]
                     self._note_overlap(name, part, inside, rows)
                     unions.append([flats for row in rows for flats in row])
-            todo += reversed(more)
+            todo += ((one, outer) for one in reversed(more))
         choices: list[_Flats] = [tuple(shared)]
         for union in unions:
             self._has_unions = True

@@ -79,6 +79,13 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "by id": (refs({"$ref": "a.json"}, A={**S, "$id": "a.json"}),
               refs({"$ref": "a.json"}, A={**N, "$id": "a.json"}), CHANGED),
     "unused": (refs(S, A=S), refs(S, A=N), SAME),
+    "beside a union of it": (refs({"allOf": [REF], "anyOf": [REF, NULL]}, A=A), of(v=A), SAME),
+    "beside a oneOf of it": (refs({"allOf": [REF], "oneOf": [REF, NULL]}, A=A), of(v=A), SAME),
+    "gone from a union beside": (refs({"allOf": [REF, {"anyOf": [REF, S]}]}, A=A),
+                                 refs({"allOf": [REF, {"anyOf": [NULL, S]}]}, A=A), LESS),
+    "gone from a pattern beside": (
+        {**refs({}, A=A), "properties": {"x-v": REF}, "required": ["x-v"], "patternProperties": {"^x": {"anyOf": [I, REF]}}},
+        {**refs({}, A=A), "properties": {"x-v": REF}, "required": ["x-v"], "patternProperties": {"^x": I}}, LESS),
     # beside a reference
     "default beside": (refs({**REF, "default": 1}, A=N), refs({**REF, "default": 2}, A=N), UNKNOWN),
     "description beside": (refs({**REF, "description": "a"}, A=S),
@@ -323,6 +330,19 @@ def test_large_schemas_end() -> None:
         return {**of(v={"$ref": "#/$defs/d0"}), "$defs": {**defs, "d20": leaf}}
 
     found = [one.rule for one in schema_changes(graph(S), graph(N), (), INPUT)]
+
+    assert "schema-not-compared" in found
+
+
+def test_unions_that_double_end() -> None:
+    """Each refers to the next one twice."""
+
+    def chain(leaf: Any) -> dict[str, Any]:
+        refs = [{"$ref": f"#/$defs/d{i + 1}"} for i in range(30)]
+        defs = {f"d{i}": {"anyOf": [ref, {"allOf": [ref]}]} for i, ref in enumerate(refs)}
+        return {**of(v={"$ref": "#/$defs/d0"}), "$defs": {**defs, "d30": leaf}}
+
+    found = [one.rule for one in schema_changes(chain(S), chain(N), (), INPUT)]
 
     assert "schema-not-compared" in found
 
