@@ -11,6 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from mcpmock.lazy_pattern import lazy_pattern
+
 # C0, DEL, C1, soft hyphen, zero width, bidi controls, line and paragraph separators, tags, lone
 # surrogates: a terminal acts on them or does not show them.
 _UNPRINTABLE = (
@@ -20,10 +22,10 @@ _UNPRINTABLE = (
 # GitHub's runner and Azure take `##[` and `##vso[` anywhere in a line for a command, TeamCity
 # `##teamcity[`.
 _HASH_COMMAND = r"#(?=#(?:vso|teamcity)?\[)"
-_HOSTILE = re.compile(f"{_UNPRINTABLE}|{_HASH_COMMAND}")
+_HOSTILE = lazy_pattern(f"{_UNPRINTABLE}|{_HASH_COMMAND}")
 # GitHub's runner takes `::name ..::` for a command at the start of a line, white space left out
 # (`ActionCommand.TryParseV2` trims it).
-_LINE_COMMAND = re.compile(r"^(\s*):(?=:.*::)")
+_LINE_COMMAND = lazy_pattern(r"^(\s*):(?=:.*::)")
 
 # Letters of other scripts that fonts draw like those of ours, after Unicode's `confusables.txt`;
 # quotation marks, and signs that are drawn like punctuation.

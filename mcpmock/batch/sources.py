@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from io import BytesIO
@@ -25,11 +24,12 @@ from mcpmock.cassette.file import (
 )
 from mcpmock.cassette.model import Cassette
 from mcpmock.errors import CassetteError, McpMockError, MissingExtra
+from mcpmock.lazy_pattern import lazy_pattern
 
 if TYPE_CHECKING:
     from mcpmock.stubs.script import StubScript
 
-_URL = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
+_URL = lazy_pattern(r"[A-Za-z][A-Za-z0-9+.-]*://")
 
 Source = Cassette | Path | str | bytes | Readable
 """A cassette, or where it is: the path or the URL of its file, the path of a folder whose cassettes

@@ -16,7 +16,6 @@ import errno
 import gzip
 import hashlib
 import os
-import re
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -27,6 +26,7 @@ from typing import BinaryIO, Protocol, TypeGuard
 import msgspec
 
 from mcpmock.errors import CassetteError
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.platforms import (
     BINARY,
     NO_LINK,
@@ -58,7 +58,7 @@ SUFFIXES = (".jsonl", ".jsonl.gz")
 """Of the cassettes in a folder."""
 _TRACES = tuple(f".otlp{suffix}" for suffix in SUFFIXES)
 """Of what `mcpmock convert` may have made of them."""
-_NUMBER = re.compile(r"\.[0-9]+(?=\.|$)")
+_NUMBER = lazy_pattern(r"\.[0-9]+(?=\.|$)")
 _MAX_HEADER_BYTES = 1 << 16
 _HASHED_TOGETHER = 1 << 14
 _COPIED_BYTES = 1 << 20

@@ -4,10 +4,9 @@ bytes, with what to do about it. Pure; `file` and `parser` stand above and raise
 
 from __future__ import annotations
 
-import re
-
 import msgspec
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.printable import mcpmock_command, shell_command
 from mcpmock.protocol.raw_json import UNREADABLE
 
@@ -19,8 +18,8 @@ NO_HEADER = "is not a cassette: its first line is no mcpmock header"
 CONFLICT = "a conflict marker of git"
 _LOOKED_AT_BYTES = 1 << 16
 _MAX_DOCUMENT_BYTES = 1 << 24
-_CONFLICT = re.compile(rb"(?:<{7}|>{7}|\|{7})(?: [^\n]*)?\r?$|={7}\r?$")
-_MALFORMED = re.compile(r"JSON is malformed: (.*) \(byte (\d+)\)")
+_CONFLICT = lazy_pattern(rb"(?:<{7}|>{7}|\|{7})(?: [^\n]*)?\r?$|={7}\r?$")
+_MALFORMED = lazy_pattern(r"JSON is malformed: (.*) \(byte (\d+)\)")
 _WIDE = {b"\xff\xfe": "UTF-16", b"\xfe\xff": "UTF-16"}
 _PACKED = {
     b"PK\x03\x04": "a zip archive",

@@ -9,13 +9,13 @@ file, a command or an address to act on.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator, Sequence
 
 import attrs
 import msgspec
 from msgspec import UNSET
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.raw_json import UNREADABLE
 
 from . import HEADER_START
@@ -37,7 +37,7 @@ from .other_files import CONFLICT, NO_HEADER, explain_json, is_conflict
 
 _BLOCK_BYTES = 1 << 16
 """Events checked together."""
-_MAJOR = re.compile(rb'\{"mcpmock":[ \t]*(\d{1,19})[ \t]*[,}]')
+_MAJOR = lazy_pattern(rb'\{"mcpmock":[ \t]*(\d{1,19})[ \t]*[,}]')
 _FOOTER_START = b'{"footer":'
 _STARTS = (HEADER_START, _FOOTER_START)
 _header = msgspec.json.Decoder(Header)

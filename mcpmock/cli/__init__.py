@@ -8,7 +8,11 @@ statuses; a server may be started before that is imported (`early_start`).
 
 from __future__ import annotations
 
+import gc
 import sys
+
+_COLLECTED_AFTER = 100_000
+"""New objects. Nearly all of a start live to its end, and collections took 6 ms of it."""
 
 
 def main() -> None:
@@ -28,6 +32,8 @@ def main() -> None:
 
 
 def _run() -> int:
+    gc.set_threshold(_COLLECTED_AFTER)
+
     from mcpmock.channels.inherited import note_descriptors
     from mcpmock.channels.standard_streams import guard_standard_streams
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 import click
+
+from mcpmock.lazy_pattern import lazy_pattern
 
 from .options_check import time_of_calls
 
@@ -15,7 +16,7 @@ if TYPE_CHECKING:
     from mcpmock.playback.client.load import CallKind, LatencyLimit, LoadLimits
     from mcpmock.sessions.load import LoadPace
 
-_PERCENT = re.compile(r"([0-9]+(?:\.[0-9]+)?)%")
+_PERCENT = lazy_pattern(r"([0-9]+(?:\.[0-9]+)?)%")
 
 
 def pace_of(options: LoadOptions, recorded: int) -> LoadPace:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.faults import FaultOptions
 from mcpmock.options.listening import ListenOptions
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
     from mcpmock.sessions.servers import Server
 
 _PAGE_NICENESS = 10
-_NAME_AND_JSON = re.compile(r"([^\s{]*)\s*(.*)", re.DOTALL)
+_NAME_AND_JSON = lazy_pattern(r"([^\s{]*)\s*(.*)", re.DOTALL)
 _UNREDACTED = "--no-redact: the cassette will contain secrets in plain text"
 
 

@@ -6,7 +6,6 @@ JSON and JUnit do it here, and what XML forbids is escaped.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -16,13 +15,14 @@ import attrs
 import click
 
 from mcpmock.errors import CassetteError
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import printable, printable_lines
 
 from .options_files import Item, Result, highest
 from .output import emit, print_lines, say
 
-_NO_XML = re.compile("[\ufffe\uffff]")
+_NO_XML = lazy_pattern("[\ufffe\uffff]")
 
 
 class JunitFailure(NamedTuple):

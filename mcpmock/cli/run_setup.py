@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import gc
 import os
-import re
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,6 +16,7 @@ import attrs
 import click
 
 from mcpmock.errors import NotOnThisPlatform
+from mcpmock.lazy_pattern import lazy_pattern
 
 from .early_start import take_server
 from .interrupts import run_trio
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from mcpmock.transports.session_router import TransportKind
 
 
-_ORIGIN = re.compile(r"null|[A-Za-z][A-Za-z0-9+.-]*://[0-9A-Za-z.:_~%\[\]-]+/?")
+_ORIGIN = lazy_pattern(r"null|[A-Za-z][A-Za-z0-9+.-]*://[0-9A-Za-z.:_~%\[\]-]+/?")
 
 
 def listening_of(
@@ -215,7 +215,7 @@ def report_faults(run: FaultRun | None, console: ConsoleOptions) -> int:
     return int(bool(never_fired or run.mistakes))
 
 
-_FIELD = re.compile(r"([-!#$%&'*+.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)")
+_FIELD = lazy_pattern(r"([-!#$%&'*+.^_`|~0-9A-Za-z]+):([\t\x20-\x7e\x80-\xff]*)")
 _FRAMING = {"connection", "content-length", "transfer-encoding"}
 
 

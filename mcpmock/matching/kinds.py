@@ -16,18 +16,20 @@ from urllib.parse import urlsplit
 
 import attrs
 
+from mcpmock.lazy_pattern import lazy_pattern
+
 _HEX = "[0-9a-fA-F]"
-_UUID = re.compile(rf"{_HEX}{{8}}(-?){_HEX}{{4}}(?:\1{_HEX}{{4}}){{2}}\1{_HEX}{{12}}")
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_DATETIME = re.compile(
+_UUID = lazy_pattern(rf"{_HEX}{{8}}(-?){_HEX}{{4}}(?:\1{_HEX}{{4}}){{2}}\1{_HEX}{{12}}")
+_DATE = lazy_pattern(r"\d{4}-\d\d-\d\d", re.ASCII)
+_DATETIME = lazy_pattern(
     r"(\d{4}-\d\d-\d\d)[Tt ](\d\d:\d\d)(?::([0-5]\d|60)(?:\.\d+)?)?(?:[Zz]|[+-](\d\d:\d\d))?",
     re.ASCII,
 )
-_PATH = re.compile(r"/|~/|[A-Za-z]:[\\/]|file:/", re.IGNORECASE)
+_PATH = lazy_pattern(r"/|~/|[A-Za-z]:[\\/]|file:/", re.IGNORECASE)
 _SLACK = 1 + 1e-9
 """In floating point 1.01 - 1 is more than 0.01."""
 _FLAGS = {"i": re.I, "m": re.M, "s": re.S, "x": re.X}
-_REGEX = re.compile(r"/(.*)/([a-z]*)", re.DOTALL)
+_REGEX = lazy_pattern(r"/(.*)/([a-z]*)", re.DOTALL)
 
 
 @attrs.frozen

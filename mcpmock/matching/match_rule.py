@@ -8,7 +8,6 @@ such rules, `semantic_diff` compares under them.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
 from itertools import takewhile
@@ -18,19 +17,20 @@ import attrs
 from msgspec import UNSET
 
 from mcpmock.errors import McpMockError
+from mcpmock.lazy_pattern import lazy_pattern
 
 from .kinds import KINDS, UNORDERED, Kind, kind_of_both
 from .paths import Place, ValueQuery, compile_path, is_selectable, spell_step
 
-_FIRST_NAME = re.compile(r"\$\s*\.([^.\[*\s]+)")
-_NAMES = re.compile(r"[\w-]+(?:\.[\w-]+)*(?:=.*)?")
+_FIRST_NAME = lazy_pattern(r"\$\s*\.([^.\[*\s]+)")
+_NAMES = lazy_pattern(r"[\w-]+(?:\.[\w-]+)*(?:=.*)?")
 MESSAGE_MEMBERS = {"jsonrpc", "id", "method", "params", "result", "error"}
 """The members of messages: a path that begins with another name is meant inside `params`."""
 _OUTPUT = "output"
 """The method, in rules of a diff, of output that is not a message: its document is `{"text": ...}`.
 """
 _MAX_KNOWN = 1024
-_PLAIN_WORD = re.compile(r"[A-Za-z0-9_./:-]+")
+_PLAIN_WORD = lazy_pattern(r"[A-Za-z0-9_./:-]+")
 TOOL_ALONE = ("tools/call $.arguments", "prompts/get $.arguments")
 """The rules of `--match tool`."""
 

@@ -14,11 +14,13 @@ from typing import Any, Protocol, cast
 
 import attrs
 
+from mcpmock.lazy_pattern import lazy_pattern
+
 Place = tuple[str | int, ...]
 """The way to a value in a decoded document."""
 
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*\Z")
-_CONTROLS = re.compile(r"[^\b\t\n\f\r -\U0010ffff]|[\ud800-\udfff]")
+_PLAIN = lazy_pattern(r"[A-Za-z_][A-Za-z0-9_]*\Z")
+_CONTROLS = lazy_pattern(r"[^\b\t\n\f\r -\U0010ffff]|[\ud800-\udfff]")
 
 
 class _Found(Protocol):

@@ -15,6 +15,7 @@ import attrs
 import msgspec
 from msgspec.structs import replace
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.playback.plan.plan import (
     AGREED_VERSION_PATH,
     ClientEvent,
@@ -40,7 +41,7 @@ from .request_assembly import ClientMessage
 
 _NOT_RENDERED = {"content-length", "transfer-encoding", "connection", "keep-alive", "date"}
 """Fields of a recorded head that describe its connection and its time."""
-_QUERY_VALUE = re.compile(r"([?&])([^=&#]*)(=)([^&#]*)")
+_QUERY_VALUE = lazy_pattern(r"([?&])([^=&#]*)(=)([^&#]*)")
 
 
 class LiveCall(msgspec.Struct, frozen=True, gc=False):

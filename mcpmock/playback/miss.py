@@ -7,7 +7,6 @@ pytest. Agents show the message of the error alone, so that is a whole sentence.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ import attrs
 import msgspec
 from msgspec import UNSET
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.printable import excerpt, excerpts, many, mcpmock_command, printable, shell_command
 from mcpmock.protocol import edit
 from mcpmock.protocol.error_codes import NOTHING_RECORDED
@@ -57,7 +57,7 @@ _MAX_VALUE_CHARS = 60
 _MAX_ARGUMENTS_CHARS = 80
 _MAX_PATH_CHARS = 120
 _MAX_RULE_CHARS = 300
-_POSITIONS = re.compile(r"(?:\[\d+\])+\Z")
+_POSITIONS = lazy_pattern(r"(?:\[\d+\])+\Z")
 
 ProposedRule = tuple[str, str]
 """The option, `ignore` or `like`, and the rule."""

@@ -10,7 +10,6 @@ Used by `matcher`.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +17,7 @@ import attrs
 import msgspec
 from msgspec import UNSET
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.messages import (
     Batch,
     Content,
@@ -56,7 +56,7 @@ _OPTIONAL = frozenset(("_meta", "arguments", "context", "cursor"))
 `completion/complete` the arguments in the `context` too.
 """
 # The official SDKs leave out the arguments of a call without any, other clients send `{}` or null.
-_MAY_HOLD_FLOAT = re.compile(rb"[0-9](?:\.[0-9]|[eE][-+0-9])|NaN|Infinity")
+_MAY_HOLD_FLOAT = lazy_pattern(rb"[0-9](?:\.[0-9]|[eE][-+0-9])|NaN|Infinity")
 _OF_PROTOCOL = "io.modelcontextprotocol/"
 """Specification, "_meta": the prefix of what the protocol itself defines there."""
 _CLIENT_INFO = "io.modelcontextprotocol/clientInfo"

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 from msgspec import UNSET
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.messages import decode, encode
 from mcpmock.protocol.raw_json import walk
 from mcpmock.redaction.placeholders import (
@@ -30,14 +31,14 @@ from mcpmock.redaction.placeholders import (
 if TYPE_CHECKING:
     from mcpmock.matching.paths import Place
 
-_HOLE = re.compile(HOLE.pattern.decode())
-_QUOTED_NUMBER = re.compile(NUMBER_HOLE.pattern.decode())
-_NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
+_HOLE = lazy_pattern(HOLE.pattern.decode())
+_QUOTED_NUMBER = lazy_pattern(NUMBER_HOLE.pattern.decode())
+_NUMBER = lazy_pattern(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?")
 _NUMBER_MARK = f"{NUMBER_SUFFIX}:"
 _ENCODED = "mcpmock:secret:encoded"
 """The variable for a part of a text that holds encoded placeholders."""
-_HOLE_OR_TEXT = re.compile(f"{_HOLE.pattern}|(?:(?!{_HOLE.pattern}).)+", re.S)
-_WORD = re.compile(r"(?<![^\W_])[^\W\d_]{3,}(?![^\W_])")
+_HOLE_OR_TEXT = lazy_pattern(f"{_HOLE.pattern}|(?:(?!{_HOLE.pattern}).)+", re.S)
+_WORD = lazy_pattern(r"(?<![^\W_])[^\W\d_]{3,}(?![^\W_])")
 Bindings = dict[str, str]
 
 

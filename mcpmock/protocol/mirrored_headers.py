@@ -8,10 +8,11 @@ compares them (`rules`, `playback`) and what keeps secrets out of them (`redacti
 from __future__ import annotations
 
 import binascii
-import re
 from base64 import b64decode, b64encode
 
 import msgspec
+
+from mcpmock.lazy_pattern import lazy_pattern
 
 from .messages import Message, Notification, Request, decode, member
 from .methods import ROWS
@@ -23,8 +24,8 @@ PARAMETER_PREFIX = "mcp-param-"
 """In lower case: fields that repeat an argument of a tool, as its schema asks (`x-mcp-header`)."""
 _NAMED_BY = {row.name: row for row in ROWS if row.names is not None}
 _ALWAYS = {METHOD_HEADER.lower(), NAME_HEADER.lower()}
-_BASE64 = re.compile(rb"=\?base64\?([A-Za-z0-9+/]*=*)\?=")
-_PLAIN = re.compile(r"[!-~](?:[ -~]*[!-~])?")
+_BASE64 = lazy_pattern(rb"=\?base64\?([A-Za-z0-9+/]*=*)\?=")
+_PLAIN = lazy_pattern(r"[!-~](?:[ -~]*[!-~])?")
 
 
 class MirroredHeader(msgspec.Struct, frozen=True):

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from mcpmock.lazy_pattern import lazy_pattern
+
 UNREADABLE = (msgspec.MsgspecError, UnicodeDecodeError, RecursionError, ValueError)
 """The errors that a decoder raises for bytes of a peer. msgspec lets UnicodeDecodeError through."""
 
@@ -33,19 +35,21 @@ PADDING = "".join(map(chr, (*range(0x21), 0x85, 0xA0, 0x1680, *range(0x2000, 0x2
     "\u2028\u2029\u202f\u205f\u3000\ufeff"
 )
 """What may stand before and behind a JSON text."""
-_PADDING = re.compile(b"(?:[\\x00-\\x20]|%b)*+" % "|".join(PADDING[0x21:]).encode())
+_PADDING = lazy_pattern(b"(?:[\\x00-\\x20]|%b)*+" % "|".join(PADDING[0x21:]).encode())
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
-_NAME = re.compile(_SPACE + rb",?" + _SPACE + b"(" + _STRING + b")" + _SPACE + b":" + _SPACE, re.S)
-_VALUE = re.compile(_SPACE + b":" + _SPACE + b"(" + _STRING + rb'|[^ \t\r\n,:{}\[\]"]++)', re.S)
+_NAME = lazy_pattern(
+    _SPACE + rb",?" + _SPACE + b"(" + _STRING + b")" + _SPACE + b":" + _SPACE, re.S
+)
+_VALUE = lazy_pattern(_SPACE + b":" + _SPACE + b"(" + _STRING + rb'|[^ \t\r\n,:{}\[\]"]++)', re.S)
 _ID = rb'"jsonrpc":"2\.0","id":("[^"\\]*"|-?\d+)'
-_ID_FIRST, _ID_LAST = re.compile(rb"\{" + _ID + b"[,}]"), re.compile(b"," + _ID + rb"\}\Z")
+_ID_FIRST, _ID_LAST = lazy_pattern(rb"\{" + _ID + b"[,}]"), lazy_pattern(b"," + _ID + rb"\}\Z")
 _ID_TAIL = 100
-HAS_ESCAPED_LETTER = re.compile(rb"\\u00[4-7]")
+HAS_ESCAPED_LETTER = lazy_pattern(rb"\\u00[4-7]")
 """With it a name may be spelled in another way."""
-_ITEM = re.compile(_SPACE + rb",?" + _SPACE)
-_SCALAR = re.compile(_STRING + rb'|[^ \t\r\n,:{}\[\]"]++', re.S)
+_ITEM = lazy_pattern(_SPACE + rb",?" + _SPACE)
+_SCALAR = lazy_pattern(_STRING + rb'|[^ \t\r\n,:{}\[\]"]++', re.S)
 # A torn string matches to the end of the text: a new try at each quote in it would cost n^2.
-_STRINGS_AND_BRACKETS = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[{}\[\]]', re.S)
+_STRINGS_AND_BRACKETS = lazy_pattern(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[{}\[\]]', re.S)
 _object_of_raw = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _array_of_raw = msgspec.json.Decoder(list[msgspec.Raw])
 

@@ -4,8 +4,9 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
+
+from mcpmock.lazy_pattern import lazy_pattern
 
 from .messages import Message, Notification, Request, decode, member
 from .methods import LAST_LEGACY, REVISIONS
@@ -13,7 +14,7 @@ from .methods import LAST_LEGACY, REVISIONS
 VERSION_PATH = ("_meta", "io.modelcontextprotocol/protocolVersion")
 PRIMING_REVISION = "2025-11-25"
 """The only revision whose event streams begin with an event that has an id and nothing else."""
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_DATE = lazy_pattern(r"\d{4}-\d\d-\d\d")
 
 
 def initialized_version(params_or_result: bytes | None) -> str | None:

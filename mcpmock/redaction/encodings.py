@@ -17,24 +17,25 @@ from urllib.parse import quote, unquote_to_bytes
 
 import msgspec
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.raw_json import UNREADABLE, Span, begin_of_text, begins_with
 
 MAX_DECODED_BYTES = 1 << 20
 """Longer strings are not decoded: what they hold is found in their own spelling only."""
 BASE64_TEXT = rb"[I-Za-f][C-HS-Xi-nyz0-3][ABEFIJMNQRUVYZcdghklopstwx014589][0-9A-Za-z+/_-]"
 """Three bytes of ASCII in base64: other data seldom has four such groups in a row."""
-_ESCAPE = re.compile(
+_ESCAPE = lazy_pattern(
     rb"\\(?:u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.S
 )
 _SHORT_ESCAPES = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
-_PERCENT = re.compile(rb"%[0-9a-fA-F]{2}")
-_RUN = re.compile(
+_PERCENT = lazy_pattern(rb"%[0-9a-fA-F]{2}")
+_RUN = lazy_pattern(
     rb"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{60,76}(?:\r?\n[A-Za-z0-9+/]{60,76})*"
     rb"\r?\n[A-Za-z0-9+/]{1,76}+={0,2}|(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{8,}+={0,2}"
 )
 _raw_json = msgspec.json.Decoder(msgspec.Raw)
-_TEXT_GROUPS = re.compile(BASE64_TEXT * 4)
-_NO_TEXT = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_TEXT_GROUPS = lazy_pattern(BASE64_TEXT * 4)
+_NO_TEXT = lazy_pattern(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
 
 
 class Decoded(msgspec.Struct, frozen=True):

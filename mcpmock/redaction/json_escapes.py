@@ -7,22 +7,22 @@ as the recorded one was. `placeholders` keeps the spelling in the placeholder; `
 
 from __future__ import annotations
 
-import re
 from itertools import product
 from typing import Literal
 
 import msgspec
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.messages import decode, encode
 
 # Python's `json` and PHP escape all that is not ASCII, .NET too, with capital digits. Go escapes
 # what HTML reads; .NET the quotes, the plus and the backtick as well. PHP and Swift escape slashes.
 _ESCAPED = {
-    ("x", False): re.compile(r"[^\x00-\x7e]"),
-    ("X", False): re.compile(r"[^\x00-\x7e]"),
-    ("", True): re.compile(r"[<>&\u2028\u2029]"),
-    ("x", True): re.compile(r"[^\x00-\x7e]|[<>&]"),
-    ("X", True): re.compile(r"[^\x00-\x7e]|[<>&\"'+`]"),
+    ("x", False): lazy_pattern(r"[^\x00-\x7e]"),
+    ("X", False): lazy_pattern(r"[^\x00-\x7e]"),
+    ("", True): lazy_pattern(r"[<>&\u2028\u2029]"),
+    ("x", True): lazy_pattern(r"[^\x00-\x7e]|[<>&]"),
+    ("X", True): lazy_pattern(r"[^\x00-\x7e]|[<>&\"'+`]"),
 }
 
 

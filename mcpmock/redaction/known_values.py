@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 import attrs
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.raw_json import Span
 
 from .placeholders import PLACEHOLDER
@@ -25,21 +26,21 @@ MAX_SEARCHED_VALUES = 100
 """How many values are searched for one by one. Further ones, and session ids, of which a proxy sees
 thousands, are found as words of their own: one look-up for each word of a text.
 """
-_WORD = re.compile(rb"[\w-]{8,}")
-_PLAIN = re.compile(rb"[A-Za-z0-9_.~-]{5,}")
+_WORD = lazy_pattern(rb"[\w-]{8,}")
+_PLAIN = lazy_pattern(rb"[A-Za-z0-9_.~-]{5,}")
 """What no spelling of JSON or of URLs has to escape."""
-_PLAIN_IN_JSON = re.compile(rb"[^\"\\/\x00-\x1f\x7f-\xff]+")
+_PLAIN_IN_JSON = lazy_pattern(rb"[^\"\\/\x00-\x1f\x7f-\xff]+")
 # A word, a reference to a variable, a hint for the reader, a path or a URL gives no access, and
 # stands in other places too: `"token": "undefined"`, `TOKEN=${TOKEN}`, `CREDENTIALS=/run/key.json`.
-_ORDINARY = re.compile(
+_ORDINARY = lazy_pattern(
     rb"[A-Z]?[a-z]{0,11}|[A-Z_]+|[a-z]{1,11}[ _-][a-z]{1,11}|\W*|"
     rb"\$.*|%\w+%|<.*>|\{\{.*\}\}|\[.*\]|(?:[Yy]our|YOUR|my|MY|the)[ _-].*|"
     rb"(?:~|\.{1,2}|/[A-Za-z]+|[A-Za-z]:)[/\\].*|[a-z]+://[^@]*|\d{4}-\d\d-\d\d.*",
     re.S,
 )
 _MIN_DIFFERENT_BYTES = 4
-_WORDS_ONLY = re.compile(r"[^\W\d_]+(?:[ _-][^\W\d_]+)*")
-_WORD_BEFORE = re.compile(rb"[\w\x80-\xff]")
+_WORDS_ONLY = lazy_pattern(r"[^\W\d_]+(?:[ _-][^\W\d_]+)*")
+_WORD_BEFORE = lazy_pattern(rb"[\w\x80-\xff]")
 
 
 @attrs.define(eq=False, repr=False)

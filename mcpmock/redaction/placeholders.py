@@ -18,13 +18,14 @@ from urllib.parse import unquote
 import msgspec
 
 from mcpmock.cassette.model import Cassette
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.messages import decode, encode
 
 from .encodings import base64_runs, decode_base64, encode_percent
 from .json_escapes import PLAIN, StringSpelling
 
 PLACEHOLDER = b"mcpmock:secret:"
-HOLE = re.compile(
+HOLE = lazy_pattern(
     PLACEHOLDER + rb"(?:\\+u00[67][0-9a-f]|[a-z-])+(?::|\\+u003[aA])(?:\\+u003\d|\d)\d*"
 )
 """A placeholder: on replay a variable, which the first live value binds. `unspelled` gives its
@@ -32,24 +33,24 @@ name, where it may stand in JSON inside a text.
 """
 NUMBER_SUFFIX = "-number"
 """The end of the kind of a number. Its placeholder is a JSON string, its quotes belong to it."""
-NUMBER_HOLE = re.compile(rb'(\\*+)"(' + PLACEHOLDER + rb'[a-z-]+-number:\d+)\1"')
+NUMBER_HOLE = lazy_pattern(rb'(\\*+)"(' + PLACEHOLDER + rb'[a-z-]+-number:\d+)\1"')
 """The placeholder of a number, at any depth of JSON in strings."""
 HASH_DIGITS = 12
 """How long the number of a placeholder is that is a hash."""
 NUMBER_MARK = b"-number:"
 """What is in the placeholder of each number, and seldom elsewhere."""
-_PERCENT_HOLE = re.compile(
+_PERCENT_HOLE = lazy_pattern(
     rb"%22mcpmock%3Asecret%3A[a-z-]+-number%3A\d+%22|mcpmock%3Asecret%3A[a-z-]+%3A\d+"
 )
-_SIGNS = re.compile(
+_SIGNS = lazy_pattern(
     PLACEHOLDER
     + rb"(?P<kind>(?:\\+u00[67].|[a-z-])+)(?P<colon>:|\\+u003.)(?P<digit>\\+u003.|\d)(?P<rest>\d*)"
 )
 """The signs of which an escape says how the value is spelled: a letter of the kind for slashes, the
 colon for what is not ASCII, the first digit for what HTML reads.
 """
-_PLAIN_LETTER = re.compile(rb"((?:\\+u00..)*+)([a-z])")
-_ESCAPED_SIGN = re.compile(rb"(\\+)u00([0-9a-fA-F]{2})")
+_PLAIN_LETTER = lazy_pattern(rb"((?:\\+u00..)*+)([a-z])")
+_ESCAPED_SIGN = lazy_pattern(rb"(\\+)u00([0-9a-fA-F]{2})")
 _PERCENT_MARK = b"mcpmock%3Asecret%3A"
 _BASE64_MARKS = (b"bWNwbW9jazpzZWNyZXQ6", b"1jcG1vY2s6c2VjcmV0O", b"tY3Btb2NrOnNlY3JldD")
 """`mcpmock:secret:` in base64, behind a multiple of three bytes, one more, two more."""

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from mcpmock.errors import McpMockError
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.raw_json import Span
 
 from .placeholders import HASH_DIGITS, HOLE, PLACEHOLDER
@@ -34,11 +35,11 @@ _MAX_STEPS = 64
 square of the depth, and depth is not bounded.
 """
 _SEPARATORS = str.maketrans("", "", "-_. ")
-_DIGITS = re.compile(rb"\d*+")
+_DIGITS = lazy_pattern(rb"\d*+")
 # The value behind a name: in quotes, to the end of the line, or (behind `=` in the middle of a
 # line) to the end of the word; behind a name in quotes the number, as in JSON.
-_NAME = re.compile(r"(?<![\w.-])[\w.-]{1,64}+(?=[\"']?[ \t]*+[:=])")
-_VALUE = re.compile(
+_NAME = lazy_pattern(r"(?<![\w.-])[\w.-]{1,64}+(?=[\"']?[ \t]*+[:=])")
+_VALUE = lazy_pattern(
     r"[\"'][ \t]*+:[ \t]*+"
     r"(?:(?P<number>-?[0-9][-+.\w]*+|\0++)|(?:true|false|null|True|False|None)\b)|"
     r"[\"']?[ \t]*+(?::|=>?)[ \t]*+"
@@ -46,9 +47,9 @@ _VALUE = re.compile(
     r"'(?P<single>(?:[^'\\\r\n]|\\[^\r\n])++(?=')|[^'\r\n]++(?='))|"
     r"(?<=[:\s])(?P<rest>[^\s\"'\[{}\],][^\r\n]*+)|(?P<word>[^\s\"'\[{}\]&;,][^\s\"'&;,]*+))"
 )
-_HOLE = re.compile(HOLE.pattern.decode())
-_REST_OF_LINE = re.compile(r"[^\r\n]*+")
-_LINE_START = re.compile(r"[ \t]*+(?:(?:export|set|ENV)[ \t]++)?\Z")
+_HOLE = lazy_pattern(HOLE.pattern.decode())
+_REST_OF_LINE = lazy_pattern(r"[^\r\n]*+")
+_LINE_START = lazy_pattern(r"[ \t]*+(?:(?:export|set|ENV)[ \t]++)?\Z")
 
 
 class RedactionRuleError(McpMockError):

@@ -17,6 +17,7 @@ import attrs
 import msgspec
 
 from mcpmock.cassette.model import embeddable
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.contents import is_content
 from mcpmock.protocol.messages import (
     Frame,
@@ -42,8 +43,8 @@ RULES = 3
 
 _MAX_CACHED_FIELDS = 4096
 _MAX_UNFINISHED_BYTES = 1024
-_ENDS_IN_PLACEHOLDER = re.compile(PLACEHOLDER + rb"[\w-]+:\d+\Z")
-_KEY_LINES = re.compile(rb"[\w+/=:,.\s-]*?(?=-----END)|[\w+/=:,.\s-]*+\Z")
+_ENDS_IN_PLACEHOLDER = lazy_pattern(PLACEHOLDER + rb"[\w-]+:\d+\Z")
+_KEY_LINES = lazy_pattern(rb"[\w+/=:,.\s-]*?(?=-----END)|[\w+/=:,.\s-]*+\Z")
 
 
 @attrs.define(eq=False, repr=False)
@@ -163,7 +164,7 @@ class Redactor(TextRedactor):
                 raw = self.json(raw, everywhere)
             elif "://" in argument:
                 raw = self.body(raw)
-            else:
+            elif self.suspicious(b'"' + raw):
                 raw = self._settle(raw, lambda part: self._scan_text(part, 0, ()))
             is_option = argument.startswith("-") and "=" not in argument
             kind_of_next = self.rules.kind_of(argument) if is_option else None

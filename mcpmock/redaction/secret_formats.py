@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import groupby
 from operator import itemgetter
-from string import ascii_lowercase, ascii_uppercase
 from typing import NamedTuple
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.raw_json import Span
 
 from .encodings import BASE64_TEXT, decode_base64
@@ -106,7 +106,7 @@ _WINDOW_OVERLAP_BYTES = 1 << 10
 # speed: 0.6 us a message of 208 bytes in a batch; with the last three letters of the words alone,
 # which `location` shares with `authorization`, 7 for one with such a name (tools/bench.py
 # --processor)
-_FOLD = bytes.maketrans(b"=" + ascii_uppercase.encode(), b":" + ascii_lowercase.encode())
+_FOLD = bytes(range(256)).lower().replace(b"=", b":")
 _BETWEEN_NAME_AND_SIGN = bytes(
     byte for byte in range(256) if not (bytes((byte,)).isalnum() or byte in b":=")
 )
@@ -127,7 +127,7 @@ def _last_words() -> list[str]:
 
 
 _TREE = _tree(_last_words())
-_SIGN_AND_LAST_WORD = re.compile(f":{_TREE}".encode())
+_SIGN_AND_LAST_WORD = lazy_pattern(f":{_TREE}".encode())
 _PROGRESS_TOKEN = b'"progressToken":'
 """The one name of MCP that ends like a secret's; every second message of a session may have it."""
 # Backwards, too: a pattern that has to end at the sign would be tried from each of 64 places. What
@@ -136,15 +136,15 @@ _PROGRESS_TOKEN = b'"progressToken":'
 # speed: 0.9 us a message; one expression for both signs takes 2.5: it begins with no byte that
 # could be searched for (tools/bench.py --processor)
 _NAME_AT_SIGN = rb"[^0-9A-Za-z:=]*+(?=((?i:%b)[^\"'\\\r\n{}\[\],]{0,64}+\\?))" % _TREE.encode()
-_COLON_AND_NAME = re.compile(rb":(?<=[\"'\s\\\[:=]:)" + _NAME_AT_SIGN)
-_EQUALS_AND_NAME = re.compile(b"=" + _NAME_AT_SIGN)
+_COLON_AND_NAME = lazy_pattern(rb":(?<=[\"'\s\\\[:=]:)" + _NAME_AT_SIGN)
+_EQUALS_AND_NAME = lazy_pattern(b"=" + _NAME_AT_SIGN)
 _MAX_NAME_BYTES = 64
 # Base64, and what `_LONG_WORD` is the hint of, are looked for where there are so many letters in a
 # row that few words have as many.
 _LETTERS = bytes(0x61 if bytes((byte,)).isalnum() else 0x20 for byte in range(256))
 _MANY_LETTERS = b"a" * 20
-_RESPELLED = re.compile(rb"\\u00[2-7a-fA-F]|%[2-7][0-9a-fA-F]")
-_BASE64_TEXT = re.compile(BASE64_TEXT * 4)
+_RESPELLED = lazy_pattern(rb"\\u00[2-7a-fA-F]|%[2-7][0-9a-fA-F]")
+_BASE64_TEXT = lazy_pattern(BASE64_TEXT * 4)
 # A name may end in escapes: they are no part of its words, and end in letters.
 _ESCAPES_AT_END = (
     rb"(?:[bfnrt]|u[0-9a-fA-F]{4})(?:[^0-9A-Za-z\\\"]|\\(?:[bfnrt/]|u[0-9a-fA-F]{4}))*+"
@@ -158,12 +158,12 @@ _SPELLINGS = {
 }
 
 
-def _hint(byte: bytes) -> Callable[[bytes], object]:
-    """Return a search for all that is suspicious around a byte."""
+def _hint(byte: bytes) -> re.Pattern[bytes]:
+    """Return an expression for all that is suspicious around a byte."""
     around = [one.hints[byte] for one in _FORMATS if byte in one.hints]
     around += [_SPELLINGS[byte]] if byte in _SPELLINGS else []
     before = b"" if byte == _LONG_WORD else re.escape(byte)
-    return re.compile(before + b"(?:" + b"|".join(around) + b")").search
+    return lazy_pattern(before + b"(?:" + b"|".join(around) + b")")
 
 
 # speed: 0.03 us a search for one byte, if it is given as a number; `bytes in bytes` raises and
@@ -171,41 +171,43 @@ def _hint(byte: bytes) -> Callable[[bytes], object]:
 _RARE_BYTES = sorted({byte for one in _FORMATS for byte in one.hints} | {*_SPELLINGS})
 _RARE_HINTS = [(byte[0], _hint(byte)) for byte in _RARE_BYTES if byte != _LONG_WORD]
 _IN_LONG_WORDS = _hint(_LONG_WORD)
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = lazy_pattern(
     rb"(?P<name>[\w.-]{3,64}+)[\"']?\s?[=:]\s?"
     rb"(?:\"(?P<quoted>[^\"\\]*+(?:\\.[^\"\\]*+)*+)|'(?P<single>[^'\\]*+(?:\\.[^'\\]*+)*+))|"
     rb"(?<![\w-])(?P<bare>[\w-]{3,64}+)=(?P<value>[^\s\"'&]++)",
     re.S,
 )
-_ESCAPED_PAIR = re.compile(
+_ESCAPED_PAIR = lazy_pattern(
     rb"(?P<name>[\w.-]{3,64}+)(?P<quote>\\++[\"'])\s?[=:]\s?(?P=quote)"
     rb"(?P<value>(?:[^\"'\\]|\\++u[0-9a-fA-F]{4}){1,1024}+)"
 )
-_QUOTED_PAIR = re.compile(
+_QUOTED_PAIR = lazy_pattern(
     rb"(?P<mark>[\"'])(?P<name>[\w.-]{3,64}+)(?P=mark)\s{0,4}+(?::|=>?)\s{0,4}+"
     rb"(?:\"(?P<quoted>[^\"\\]*+(?:\\.[^\"\\]*+)*+)\"|'(?P<single>[^'\\]*+(?:\\.[^'\\]*+)*+)')",
     re.S,
 )
 _LINE_START = rb"^[ \t]*+(?:[-+*<>$#|]{1,3}[ \t]++)?(?:export[ \t]++|set[ \t]++|ENV[ \t]++|\$env:)?"
 _VALUE = rb"(?:\"(?P<quoted>[^\"\r\n]++)\"|'(?P<single>[^'\r\n]++)'|(?P<bare>[^\s\"'][^\r\n]*+))"
-_LINE = re.compile(
+_LINE = lazy_pattern(
     _LINE_START + rb"(?P<name>[A-Za-z_][\w.-]{2,63}+)(?P<sign>[ \t]*+=[ \t]*+|:[ \t]++)" + _VALUE,
     re.M,
 )
-_COLON_PAIR = re.compile(
+_COLON_PAIR = lazy_pattern(
     rb"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{2,63}+)(?P<sign>:[ \t]++)"
     rb"(?:\"(?P<quoted>[^\"\r\n]++)\"|'(?P<single>[^'\r\n]++)'|(?P<bare>[^\s\"'][^\r\n]*+))"
 )
 # In a text that a tool reads there is code beside settings: `token=token,`, `key = make_key()`.
-_CODE = re.compile(rb".*[,;({\[\\]|[$<{(\[%].*|None|[Nn]ull|[Tt]rue|[Ff]alse|undefined", re.S)
-_CREDENTIAL = re.compile(rb"(?=[^\s]{6,}\Z)(?=.*[0-9])(?=.*[A-Za-z])[^(){}<>,;\s]++")
+_CODE = lazy_pattern(rb".*[,;({\[\\]|[$<{(\[%].*|None|[Nn]ull|[Tt]rue|[Ff]alse|undefined", re.S)
+_CREDENTIAL = lazy_pattern(rb"(?=[^\s]{6,}\Z)(?=.*[0-9])(?=.*[A-Za-z])[^(){}<>,;\s]++")
 _EVIDENT = {"private-key", "jwt", "github", "gitlab", "sk", "aws", "slack", "google"}
-_EXAMPLE = re.compile(rb"(?i)example|your|xxx|\*\*\*|\.\.\.|12345|abcde|0000|placeholder|redacted")
+_EXAMPLE = lazy_pattern(
+    rb"(?i)example|your|xxx|\*\*\*|\.\.\.|12345|abcde|0000|placeholder|redacted"
+)
 _MIN_DIFFERENT = 10
 """How many different characters random letters of this length have at least."""
-_COMMENT = re.compile(rb"[ \t]++#.*|[ \t]++\Z")
-_SCHEME = re.compile(rb"(?:Bearer|Basic|Token) (?=.)", re.S)
-_PATTERNS = [(one.kind, re.compile(one.pattern)) for one in _FORMATS]
+_COMMENT = lazy_pattern(rb"[ \t]++#.*|[ \t]++\Z")
+_SCHEME = lazy_pattern(rb"(?:Bearer|Basic|Token) (?=.)", re.S)
+_PATTERNS = [(one.kind, lazy_pattern(one.pattern)) for one in _FORMATS]
 
 
 def suspicious(data: bytes) -> bool:
@@ -219,12 +221,12 @@ def suspicious(data: bytes) -> bool:
     ends = _SIGN_AND_LAST_WORD.findall(folded)
     if ends and len(ends) > data.count(_PROGRESS_TOKEN) and _names_secrets(data):
         return True
-    for byte, search in _RARE_HINTS:
-        if byte in data and search(data):
+    for byte, hint in _RARE_HINTS:
+        if byte in data and hint.search(data):
             return True
     if data.translate(_LETTERS).rfind(_MANY_LETTERS) < 0:  # `find` takes longer
         return False
-    return bool(_BASE64_TEXT.search(data) or _IN_LONG_WORDS(data))
+    return bool(_BASE64_TEXT.search(data) or _IN_LONG_WORDS.search(data))
 
 
 def respelled(data: bytes) -> bool:

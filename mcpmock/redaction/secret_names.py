@@ -7,8 +7,9 @@ and `token_count` are not secrets. `text_redactor` applies it to JSON, `redactor
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
+
+from mcpmock.lazy_pattern import lazy_pattern
 
 SECRET_ENDINGS = frozenset({
     ("password",), ("passwd",), ("pwd",), ("passphrase",), ("passcode",), ("secret",), ("secrets",),
@@ -37,7 +38,7 @@ _NO_CREDENTIALS = frozenset({
 })  # fmt: skip
 SESSION_ID = "session-id"
 """The kind of a session id, which only headers and queries name."""
-_WORDS = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
+_WORDS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 
 def words_of(name: str) -> tuple[str, ...]:

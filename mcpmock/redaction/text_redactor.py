@@ -8,7 +8,6 @@ they are replaced by; `redactor` above knows where in a frame text stands.
 
 from __future__ import annotations
 
-import re
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
@@ -16,6 +15,7 @@ from typing import Any, NamedTuple
 
 import attrs
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.contents import is_content, is_declaration
 from mcpmock.protocol.messages import decode, encode
 from mcpmock.protocol.raw_json import Span, splice, strings, walk
@@ -52,7 +52,7 @@ from .secret_formats import (
 MAX_DEPTH = 3
 """How many encodings one inside the other are opened."""
 
-_JSON_WITHIN = re.compile(rb"[{\[]\s*+[\"{\[]")
+_JSON_WITHIN = lazy_pattern(rb"[{\[]\s*+[\"{\[]")
 _MIN_TEXT_BYTES = 5
 """No shorter text holds a secret that its format gives away."""
 

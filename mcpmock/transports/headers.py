@@ -15,6 +15,7 @@ from urllib.parse import urljoin
 import attrs
 
 from mcpmock.errors import McpMockError
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.messages import HttpRequest
 from mcpmock.protocol.transport_facts import Headers
 
@@ -35,19 +36,19 @@ _MAPPED = frozenset(("host", "origin", "accept-encoding", "expect"))
 # What no `Connection: host` may take away: without these the message is another one.
 _ALWAYS_END_TO_END = frozenset(("host", "content-length", "content-type", "content-encoding"))
 
-_AUTHORITY = re.compile(r"(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._~-]+)(?::([0-9]{1,5}))?")
-_ORIGIN = re.compile(r"(https?)://([^/?#@\\\s]+)", re.IGNORECASE)
-_ABSOLUTE = re.compile(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//[^/?#]*")
+_AUTHORITY = lazy_pattern(r"(\[[0-9A-Fa-f:.]+\]|[0-9A-Za-z._~-]+)(?::([0-9]{1,5}))?")
+_ORIGIN = lazy_pattern(r"(https?)://([^/?#@\\\s]+)", re.IGNORECASE)
+_ABSOLUTE = lazy_pattern(r"(?:[A-Za-z][A-Za-z0-9+.-]*:)?//[^/?#]*")
 _LOOPBACK6 = ipaddress.IPv6Address("::1")
-_NO_URL = re.compile(r"[^\x21-\x7e]")
+_NO_URL = lazy_pattern(r"[^\x21-\x7e]")
 
-_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
-_REQUEST_LINE = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([\x21-\x7e]+) HTTP/1\.[01]")
+_CONTROL = lazy_pattern(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]")
+_REQUEST_LINE = lazy_pattern(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+) ([\x21-\x7e]+) HTTP/1\.[01]")
 # RFC 9112, 3.2.2: "A server MUST accept the absolute-form in requests", and clients send it to what
 # they take for a proxy.
-_ABSOLUTE_FORM = re.compile(rb"http://[^/?]+", re.IGNORECASE)
-_NAME = re.compile(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
-_LENGTH = re.compile(r"[0-9]{1,18}")
+_ABSOLUTE_FORM = lazy_pattern(rb"http://[^/?]+", re.IGNORECASE)
+_NAME = lazy_pattern(rb"[!#$%&'*+.^_`|~0-9A-Za-z-]+")
+_LENGTH = lazy_pattern(r"[0-9]{1,18}")
 _ONLY_ONCE = {
     "host": "Host",
     "content-length": "Content-Length",

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable, Sequence
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.pipeline.stage import PASS, Action, Send, Stage
 from mcpmock.protocol.messages import C2S, Frame
 from mcpmock.protocol.transport_facts import ExchangeEnd, Headers, HttpRequest, HttpResponse
@@ -25,7 +26,7 @@ from .headers import (
 MAX_REDIRECTS = 10
 """How many redirects of one request are followed."""
 _FIELDS = frozenset(("location", "content-location"))
-_PARTS = re.compile(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?#]*))?(.*)", re.DOTALL)
+_PARTS = lazy_pattern(r"(?:([A-Za-z][A-Za-z0-9+.-]*):)?(?://([^/?#]*))?(.*)", re.DOTALL)
 _ANY_ADDRESS = ("0.0.0.0", "[::]")
 
 Origin = tuple[str, str, int]

@@ -8,12 +8,12 @@ other paths. Nothing here answers or refuses anything; the listener in `channels
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Sequence
 from enum import Enum
 
 import attrs
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.messages import (
     Batch,
     ExchangeEnd,
@@ -33,7 +33,7 @@ from .locations import MAX_REDIRECTS, leads_here
 
 MAX_SESSIONS = 10_000
 """How many sessions are known at the same time; the oldest is forgotten for a new one."""
-_OPENING = re.compile(rb'"method"\s*:\s*"initialize"')
+_OPENING = lazy_pattern(rb'"method"\s*:\s*"initialize"')
 
 
 class TransportKind(Enum):
