@@ -28,7 +28,7 @@ from mcpmock.cassette.file import (
 from mcpmock.cassette.model import Cassette, Header
 from mcpmock.cassette.parser import header_of, read, unreadable
 from mcpmock.errors import CassetteError
-from mcpmock.options.redacting import RedactionOptions
+from mcpmock.options.redaction import RedactionOptions
 from mcpmock.printable import many, mcpmock_command
 from mcpmock.redaction.cassettes import redact_cassette
 

@@ -18,7 +18,7 @@ from mcpmock.batch.sources import Source, as_one, load_source
 from mcpmock.cassette.model import Cassette, encode_cassette
 from mcpmock.cassette.parser import read
 from mcpmock.options.option import read_options
-from mcpmock.options.redacting import RedactionOptions
+from mcpmock.options.redaction import RedactionOptions
 from mcpmock.redaction.redactor import Redactor
 
 if TYPE_CHECKING:

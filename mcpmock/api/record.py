@@ -11,7 +11,7 @@ from mcpmock.batch.redaction_rules import redaction_rules_of
 from mcpmock.channels.channel import MessageChannel
 from mcpmock.faults.control import Faults, run_of
 from mcpmock.options.option import options_of, read_options
-from mcpmock.options.redacting import RedactionOptions
+from mcpmock.options.redaction import RedactionOptions
 from mcpmock.sessions.memory import record_in_memory
 from mcpmock.sessions.run import Setup
 from mcpmock.sessions.take import Recording

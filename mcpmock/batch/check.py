@@ -9,7 +9,7 @@ import attrs
 
 from mcpmock.cassette.model import Cassette, encode_cassette, numbered
 from mcpmock.cassette.validate import inspect
-from mcpmock.options.redacting import RedactionOptions
+from mcpmock.options.redaction import RedactionOptions
 from mcpmock.redaction.cassettes import SecretFound, scan_cassette
 from mcpmock.rules.allowances import Allowance
 from mcpmock.rules.call_assertions import CallAssertions, JudgedCalls

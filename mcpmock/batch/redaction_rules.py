@@ -10,7 +10,7 @@ from pathlib import Path
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.options.project_file import REDACTION_TABLE, ProjectFileError, find_project_file
-from mcpmock.options.redacting import RedactionOptions
+from mcpmock.options.redaction import RedactionOptions
 from mcpmock.redaction.redaction_rules import (
     HASH_KEY_VARIABLE,
     NO_OWN_RULES,

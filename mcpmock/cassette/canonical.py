@@ -17,7 +17,7 @@ from typing import Any
 import attrs
 import msgspec
 
-from mcpmock.options.rewriting import StderrUse, Times
+from mcpmock.options.files import StderrUse, Times
 from mcpmock.protocol.messages import S2C, Frame, Stderr, decode, member
 from mcpmock.protocol.raw_json import elements, members, splice
 

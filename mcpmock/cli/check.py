@@ -8,7 +8,7 @@ from functools import partial
 
 import click
 
-from mcpmock.options.comparing import CheckOptions, SharingOptions
+from mcpmock.options.comparison import CheckOptions, SharingOptions
 from mcpmock.options.console import ConsoleOptions
 
 from .option_table import TableCommand, options

@@ -15,7 +15,7 @@ import attrs
 import click
 
 from mcpmock.errors import CassetteError, Level
-from mcpmock.options.comparing import CheckOptions
+from mcpmock.options.comparison import CheckOptions
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import many, printable
 from mcpmock.rules.report import report_values

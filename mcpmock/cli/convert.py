@@ -11,7 +11,7 @@ import click
 
 from mcpmock.errors import CassetteError
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.rewriting import ConvertOptions
+from mcpmock.options.files import ConvertOptions
 from mcpmock.printable import many
 
 from .option_table import options

@@ -19,7 +19,7 @@ import click
 
 from mcpmock.errors import CassetteError, McpMockError, NotOnThisPlatform
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.rewriting import DemoOptions
+from mcpmock.options.files import DemoOptions
 from mcpmock.printable import many, mcpmock_command, printable
 
 from .option_table import options

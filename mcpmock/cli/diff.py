@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mcpmock.options.comparing import DiffOptions, FailOn, SharingOptions
+from mcpmock.options.comparison import DiffOptions, FailOn, SharingOptions
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import printable
 

@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 import click
 
-from mcpmock.options.comparing import DiffOptions, FailOn
+from mcpmock.options.comparison import DiffOptions, FailOn
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import many, printable, shell_command
 from mcpmock.semantic_diff.compare import Diff, Difference, Verdict

@@ -9,10 +9,10 @@ import click
 
 from mcpmock.errors import McpMockError
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.driving import DriveOptions, LoadOptions
+from mcpmock.options.drive import DriveOptions, LoadOptions
+from mcpmock.options.endpoints import ServerOptions, ValueOptions
 from mcpmock.options.faults import FaultOptions
-from mcpmock.options.listening import ServerOptions, ValueOptions
-from mcpmock.options.redacting import RedactionOptions
+from mcpmock.options.redaction import RedactionOptions
 
 from .interrupts import run_trio
 from .option_table import COMMAND, TableCommand, options

@@ -12,8 +12,8 @@ import click
 
 from mcpmock.errors import McpMockError, NotOnThisPlatform
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.exploring import ExploreOptions
-from mcpmock.options.listening import ServerOptions
+from mcpmock.options.endpoints import ServerOptions
+from mcpmock.options.explore import ExploreOptions
 
 from .interrupts import run_trio
 from .option_table import COMMAND, TableCommand, options

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.rewriting import FormatOptions
+from mcpmock.options.files import FormatOptions
 from mcpmock.printable import many, printable
 
 from .option_table import options

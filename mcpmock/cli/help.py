@@ -15,7 +15,7 @@ from difflib import get_close_matches
 import click
 
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.viewing import ManualOptions
+from mcpmock.options.views import ManualOptions
 from mcpmock.printable import mcpmock_command
 from mcpmock.view.manual import pages, sections, topics
 

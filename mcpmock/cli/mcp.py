@@ -12,8 +12,8 @@ import click
 
 from mcpmock.options.agents import AgentOptions
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.listening import ListenOptions
-from mcpmock.options.wrapping import WriteOptions
+from mcpmock.options.endpoints import ListenOptions
+from mcpmock.options.wrap import WriteOptions
 from mcpmock.printable import mcpmock_command
 
 from .interrupts import run_trio

@@ -10,12 +10,12 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
-import attrs
 import click
 from click.core import ParameterSource
+from msgspec import NODEFAULT, structs
 
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.option import Option, Seconds, options_of
+from mcpmock.options.option import Option, OptionTable, Seconds, options_of
 
 from .output import CASSETTE, COLOR, DURATION, encodable, say
 
@@ -167,7 +167,7 @@ def _mistakes_of(ctx: click.Context, name: str, table: Any) -> Iterable[str]:
 
 
 def options(
-    defaults: Mapping[str, Any] | None = None, **tables: type
+    defaults: Mapping[str, Any] | None = None, **tables: type[OptionTable]
 ) -> Callable[[_Command], _Command]:
     """Add the options of these tables to a command, and after them those that every command has.
     It is called with the value of each table, by the name given here, and `console`. `defaults` are
@@ -181,7 +181,7 @@ def options(
         def collect(**given: Any) -> Any:
             for name, table in tables.items():
                 values = {one.name: given.pop(_parameter(one)) for one in options_of(table)}
-                if any(field.name == "command" for field in attrs.fields(table)):
+                if "command" in table.types:
                     values["command"] = given.pop("command")
                 given[name] = table(**values)
             return command(**given)
@@ -190,7 +190,7 @@ def options(
         for table in reversed(tables.values()):
             for one in reversed(list(options_of(table))):
                 default = differing.get(one.name, one.default)
-                decorated = click_option(attrs.evolve(one, default=default))(decorated)
+                decorated = click_option(structs.replace(one, default=default))(decorated)
             if table is ConsoleOptions:
                 decorated = COLOR(decorated)
         return decorated  # type: ignore[no-any-return]
@@ -210,7 +210,7 @@ def click_option(one: Option) -> Callable[[_Command], _Command]:
         more |= {"is_flag": False, "flag_value": one.bare}
     if one.repeatable:
         return click.option(*flags, multiple=True, type=_LINES, **more)
-    if default is attrs.NOTHING:
+    if default is NODEFAULT:
         more["required"] = True
     elif default is not None or one.default_text:
         shown = True if one.default_text is None else one.default_text or False

@@ -14,7 +14,7 @@ from .output import DURATION
 
 if TYPE_CHECKING:
     from mcpmock.batch.check import FileCheck
-    from mcpmock.options.comparing import CheckOptions
+    from mcpmock.options.comparison import CheckOptions
     from mcpmock.rules.allowances import Allowance
     from mcpmock.rules.call_assertions import DurationLimit
 

@@ -12,7 +12,7 @@ from typing import TypeVar
 import click
 
 from mcpmock.errors import CassetteError
-from mcpmock.options.comparing import SharingOptions
+from mcpmock.options.comparison import SharingOptions
 from mcpmock.printable import printable
 
 from .output import Progress, is_terminal, progress_bar, say

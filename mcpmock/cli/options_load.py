@@ -12,7 +12,7 @@ from mcpmock.lazy_pattern import lazy_pattern
 from .options_check import time_of_calls
 
 if TYPE_CHECKING:
-    from mcpmock.options.driving import LoadOptions
+    from mcpmock.options.drive import LoadOptions
     from mcpmock.playback.client.load import CallKind, LatencyLimit, LoadLimits
     from mcpmock.sessions.load import LoadPace
 

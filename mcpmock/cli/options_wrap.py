@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from mcpmock.client_config.document import ConfigError
     from mcpmock.client_config.files import FoundServer, SideStore
     from mcpmock.options.console import ConsoleOptions
-    from mcpmock.options.wrapping import ChangeOptions, WriteOptions
+    from mcpmock.options.wrap import ChangeOptions, WriteOptions
 
 _COLORS = {"-": BAD, "+": GOOD}
 _COMMAND_TIMEOUT_S = 60

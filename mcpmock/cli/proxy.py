@@ -7,15 +7,15 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
 import click
 
 from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.endpoints import ListenOptions, ServerOptions
 from mcpmock.options.faults import FaultOptions
-from mcpmock.options.listening import ListenOptions, ServerOptions
 from mcpmock.options.matching import MatchOptions
+from mcpmock.options.option import replace
 from mcpmock.options.recording import ProxyOptions
-from mcpmock.options.redacting import RedactionOptions
+from mcpmock.options.redaction import RedactionOptions
 from mcpmock.options.replay import ReplayCommandOptions
 
 from .option_table import COMMAND, TableCommand, options
@@ -66,13 +66,13 @@ def proxy(
     if redaction.given and file is None and output is None:
         raise click.UsageError("rules for redaction need --record or --cassette")
     back = server_of(server)
-    played = ReplayCommandOptions(**attrs.asdict(matching), log=log)
+    played = ReplayCommandOptions(**vars(matching), log=log)
     recording = None if output is None else _added(output, back, redaction)
     if file is not None:
         if file.exists() and mode in (None, "none", "once"):
             return play([file], played, listening, console, faults=faults_of(faults))
         if file.exists() and mode == "new_episodes":
-            played = attrs.evolve(played, on_miss="live")
+            played = replace(played, on_miss="live")
             recording = _recording(file, mode, redaction)
             return play(
                 [file],

@@ -12,10 +12,10 @@ import click
 
 from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.endpoints import ListenOptions
 from mcpmock.options.faults import FaultOptions
-from mcpmock.options.listening import ListenOptions
-from mcpmock.options.recording import RecordOptions
-from mcpmock.options.redacting import RedactionOptions
+from mcpmock.options.recording import ANSWER_TIMEOUT_S, RecordOptions
+from mcpmock.options.redaction import RedactionOptions
 from mcpmock.printable import printable, shell_command
 
 from .option_table import COMMAND, TableCommand, options
@@ -135,7 +135,7 @@ def _check(record: RecordOptions, listening: ListenOptions) -> None:
 def _requests_of(record: RecordOptions, listening: ListenOptions) -> list[ClientRequest]:
     """Return the requests of the command line, in its order. Raises UsageError."""
     if not record.without_client:
-        if record.timeout != attrs.fields(RecordOptions).timeout.default:
+        if record.timeout != ANSWER_TIMEOUT_S:
             raise click.UsageError("--timeout needs --list, --call or --request")
         return []
     if record.timeout <= 0:

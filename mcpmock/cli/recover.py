@@ -9,7 +9,7 @@ import click
 
 from mcpmock.errors import CassetteError
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.rewriting import NewFileOptions
+from mcpmock.options.files import NewFileOptions
 from mcpmock.printable import many
 
 from .option_table import options

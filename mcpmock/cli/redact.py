@@ -7,8 +7,8 @@ from pathlib import Path
 import click
 
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.redacting import RedactionOptions
-from mcpmock.options.rewriting import RedactOptions
+from mcpmock.options.files import RedactOptions
+from mcpmock.options.redaction import RedactionOptions
 from mcpmock.printable import many
 
 from .option_table import options

@@ -14,9 +14,9 @@ import click
 
 from mcpmock.errors import McpMockError, NotOnThisPlatform
 from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.endpoints import ListenOptions, ServerOptions
 from mcpmock.options.faults import FaultOptions
-from mcpmock.options.listening import ListenOptions, ServerOptions
-from mcpmock.options.redacting import RedactionOptions
+from mcpmock.options.redaction import RedactionOptions
 from mcpmock.options.replay import ReplayCommandOptions
 
 from .option_table import COMMAND, TableCommand, options

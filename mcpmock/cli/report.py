@@ -10,8 +10,8 @@ import click
 
 from mcpmock.errors import CassetteError
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.redacting import RedactionOptions
-from mcpmock.options.viewing import ReportOptions
+from mcpmock.options.redaction import RedactionOptions
+from mcpmock.options.views import ReportOptions
 from mcpmock.printable import many
 
 from .option_table import options

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.viewing import LedgerOptions
+from mcpmock.options.views import LedgerOptions
 from mcpmock.printable import many, printable
 
 from .option_table import options

@@ -15,8 +15,8 @@ import click
 
 from mcpmock.errors import CannotStart, NotOnThisPlatform
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.redacting import RedactionOptions
-from mcpmock.options.wrapping import RunOptions
+from mcpmock.options.redaction import RedactionOptions
+from mcpmock.options.wrap import RunOptions
 from mcpmock.printable import mcpmock_command
 
 from .option_table import options

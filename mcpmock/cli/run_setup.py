@@ -12,11 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
 import click
 
 from mcpmock.errors import NotOnThisPlatform
 from mcpmock.lazy_pattern import lazy_pattern
+from mcpmock.options.option import replace
 
 from .early_start import take_server
 from .interrupts import run_trio
@@ -29,9 +29,9 @@ if TYPE_CHECKING:
     from mcpmock.faults.receipts import FaultRun
     from mcpmock.logins.credentials import OAuthCredentials
     from mcpmock.options.console import ConsoleOptions
+    from mcpmock.options.endpoints import ListenOptions, ServerOptions, ValueOptions
     from mcpmock.options.faults import FaultOptions
-    from mcpmock.options.listening import ListenOptions, ServerOptions, ValueOptions
-    from mcpmock.options.redacting import RedactionOptions
+    from mcpmock.options.redaction import RedactionOptions
     from mcpmock.protocol.transport_facts import Headers
     from mcpmock.redaction.redaction_rules import RedactionRules
     from mcpmock.sessions.http_front import HttpFront
@@ -259,7 +259,7 @@ def check_server(options: ServerOptions) -> ServerOptions:
         url = _variable(options.url_env, "--url-env")
         if options.url not in (None, url):
             raise click.UsageError("--url and --url-env are mutually exclusive")
-        options = attrs.evolve(options, url=url)
+        options = replace(options, url=url)
     if (options.url is None) is not bool(options.command):
         raise click.UsageError("name the server: either --url URL or -- COMMAND")
     if options.url is None and (given := options.given_about_url):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from mcpmock.options.comparing import SharingOptions
+from mcpmock.options.comparison import SharingOptions
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.redacting import RedactionOptions
+from mcpmock.options.redaction import RedactionOptions
 from mcpmock.printable import many, mcpmock_command, printable
 
 from .option_table import TableCommand, options

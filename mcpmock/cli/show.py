@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.viewing import ShowOptions
+from mcpmock.options.views import ShowOptions
 from mcpmock.printable import printable, printable_lines
 
 from .interrupts import run_trio

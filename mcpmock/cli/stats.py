@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mcpmock.options.comparing import SharingOptions
+from mcpmock.options.comparison import SharingOptions
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.option import given_flags
-from mcpmock.options.viewing import StatsOptions
+from mcpmock.options.views import StatsOptions
 from mcpmock.printable import many, printable
 
 from .option_table import TableCommand, options

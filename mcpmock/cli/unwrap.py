@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.wrapping import ChangeOptions, UnwrapOptions
+from mcpmock.options.wrap import ChangeOptions, UnwrapOptions
 
 from .option_table import options
 from .options_wrap import carry_out, choose_servers, is_meant, place_of

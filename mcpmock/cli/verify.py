@@ -9,10 +9,10 @@ from pathlib import Path
 
 import click
 
-from mcpmock.options.comparing import DiffOptions, FailOn, VerifyOptions
+from mcpmock.options.comparison import DiffOptions, FailOn, VerifyOptions
 from mcpmock.options.console import ConsoleOptions
+from mcpmock.options.endpoints import ServerOptions, ValueOptions
 from mcpmock.options.faults import FaultOptions
-from mcpmock.options.listening import ServerOptions, ValueOptions
 
 from .diff import ignore_rules_of
 from .interrupts import run_trio

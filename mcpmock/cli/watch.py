@@ -10,7 +10,7 @@ import click
 from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.errors import McpMockError
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.viewing import WatchOptions
+from mcpmock.options.views import WatchOptions
 
 from .interrupts import run_trio
 from .option_table import options

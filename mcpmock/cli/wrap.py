@@ -14,7 +14,7 @@ import click
 
 from mcpmock.errors import McpMockError, NotOnThisPlatform
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.wrapping import ChangeOptions, WrapOptions
+from mcpmock.options.wrap import ChangeOptions, WrapOptions
 from mcpmock.printable import many, mcpmock_command, printable
 
 from .option_table import options

@@ -1,12 +1,9 @@
 """What `mcpmock mcp` offers to agents, and where it is added."""
 
-import attrs
-
-from .option import option
+from .option import OptionTable, option
 
 
-@attrs.frozen(kw_only=True)
-class AgentOptions:
+class AgentOptions(OptionTable):
     """What the server of `mcpmock mcp` may do, or the client that it is added to."""
 
     allow_replay: bool = option(

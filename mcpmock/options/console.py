@@ -2,9 +2,7 @@
 
 from pathlib import Path
 
-import attrs
-
-from .option import option
+from .option import OptionTable, option
 
 LOG: Path | None = option(
     None,
@@ -15,8 +13,7 @@ LOG: Path | None = option(
 )
 
 
-@attrs.frozen(kw_only=True)
-class ConsoleOptions:
+class ConsoleOptions(OptionTable):
     """`--color` is carried out where it is read, and is no field."""
 
     json: bool = option(False, "Print one JSON object per line, with a stable `type`.")

@@ -2,13 +2,10 @@
 
 from pathlib import Path
 
-import attrs
-
-from .option import option
+from .option import OptionTable, option
 
 
-@attrs.frozen(kw_only=True)
-class FaultOptions:
+class FaultOptions(OptionTable):
     """A plan, single faults, and the seed of all their decisions."""
 
     faults: Path | None = option(

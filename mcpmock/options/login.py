@@ -1,12 +1,9 @@
 """How `mcpmock login` logs in."""
 
-import attrs
-
-from .option import option
+from .option import OptionTable, option
 
 
-@attrs.frozen(kw_only=True)
-class LoginCommandOptions:
+class LoginCommandOptions(OptionTable):
     """The client that logs in, and what it asks for."""
 
     device: bool = option(False, "Log in on another device, with a code.")

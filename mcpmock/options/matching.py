@@ -1,8 +1,6 @@
 """What may differ between a recorded request and a live one. `mcpmock.matching` reads the rules."""
 
-import attrs
-
-from .option import option
+from .option import OptionTable, option
 
 IGNORE = option(
     (),
@@ -26,8 +24,7 @@ NO_RULES = option(
 )
 
 
-@attrs.frozen(kw_only=True)
-class MatchOptions:
+class MatchOptions(OptionTable):
     """The rules of one command."""
 
     ignore: tuple[str, ...] = IGNORE

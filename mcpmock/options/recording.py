@@ -3,23 +3,23 @@
 from pathlib import Path
 from typing import Literal
 
-import attrs
+from msgspec import NODEFAULT
 
 from .console import LOG
-from .listening import OAUTH_HELP
-from .option import Seconds, option
+from .endpoints import OAUTH_HELP
+from .option import OptionTable, Seconds, option
 
+ANSWER_TIMEOUT_S = 30.0
 RecordMode = Literal["none", "once", "new_episodes", "all", "rewrite"]
 
 
-@attrs.frozen(kw_only=True)
-class RecordOptions:
+class RecordOptions(OptionTable):
     """What `mcpmock record` writes, the server that it records, and the requests that it makes
     where no client does.
     """
 
     output: str = option(
-        attrs.NOTHING,
+        NODEFAULT,
         "Write the cassette to FILE; DIR/ gives each run a file of its own.",
         flags=("-o", "--output"),
         metavar="FILE",
@@ -54,7 +54,10 @@ class RecordOptions:
         private=True,
     )
     timeout: Seconds = option(
-        30.0, "Without a client: wait so long for each answer.", metavar="TIME", default_text="30s"
+        ANSWER_TIMEOUT_S,
+        "Without a client: wait so long for each answer.",
+        metavar="TIME",
+        default_text="30s",
     )
     command: tuple[str, ...] = ()
 
@@ -64,8 +67,7 @@ class RecordOptions:
         return self.lists or bool(self.call or self.request)
 
 
-@attrs.frozen(kw_only=True)
-class ProxyOptions:
+class ProxyOptions(OptionTable):
     """What `mcpmock proxy` does besides passing messages on."""
 
     cassette: Path | None = option(

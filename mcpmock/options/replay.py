@@ -3,11 +3,9 @@
 from pathlib import Path
 from typing import Literal
 
-import attrs
-
 from .console import LOG
 from .matching import ECHO, IGNORE, LIKE, NO_RULES
-from .option import option
+from .option import OptionTable, option
 
 Order = Literal["causal", "strict", "any"]
 Repeats = Literal["auto", "error", "last", "cycle"]
@@ -16,8 +14,7 @@ MatchMode = Literal["relaxed", "exact", "tool"]
 MissAction = Literal["error", "nearest", "hang", "close", "live"]
 
 
-@attrs.frozen(kw_only=True)
-class ReplayOptions:
+class ReplayOptions(OptionTable):
     """How a cassette is played, in the words of a user; `PlayerOptions.of` reads them."""
 
     order: Order = option(
@@ -62,7 +59,6 @@ class ReplayOptions:
     )
 
 
-@attrs.frozen(kw_only=True)
 class ReplayCommandOptions(ReplayOptions):
     """What `mcpmock replay` has besides."""
 

@@ -1,12 +1,9 @@
 """What becomes of the recordings of failed tests."""
 
-import attrs
-
-from .option import option
+from .option import OptionTable, option
 
 
-@attrs.frozen(kw_only=True)
-class ReviewOptions:
+class ReviewOptions(OptionTable):
     """How `mcpmock review` decides."""
 
     accept: bool = option(False, "Put all of them into their cassettes.")

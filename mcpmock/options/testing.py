@@ -5,18 +5,15 @@
 from pathlib import Path
 from typing import Any, Literal
 
-import attrs
-
 from .option import Option, option, options_of
 from .recording import RecordMode
-from .redacting import RedactionOptions
+from .redaction import RedactionOptions
 from .replay import ReplayOptions
 
 MissUse = Literal["fail", "allow"]
 UnusedUse = Literal["ignore", "warn", "fail"]
 
 
-@attrs.frozen(kw_only=True)
 class TestServerOptions(RedactionOptions, ReplayOptions):
     """The server that a test gets."""
 
@@ -61,7 +58,6 @@ def keywords_of(table: type) -> list[Option]:
     return [*options_of(table)][len(replay) + len(redaction) :] + redaction + replay
 
 
-@attrs.frozen(kw_only=True)
 class MarkerOptions(TestServerOptions):
     """What only a test says."""
 

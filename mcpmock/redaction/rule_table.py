@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import attrs
 
 from mcpmock.options.converter import ParsedText, read_rule_lists
-from mcpmock.options.redacting import PlaceholderNumbers
+from mcpmock.options.redaction import PlaceholderNumbers
 
 from .redaction_rules import NO_OWN_RULES, RedactionRules
 

@@ -25,9 +25,15 @@ from mcpmock.errors import McpMockError
 from mcpmock.faults.control import Given, check_seed, is_file, several
 from mcpmock.faults.match import Match, to_match
 from mcpmock.faults.races.grid import REACTIONS, Reaction
-from mcpmock.options.option import check_value, options_of, read_environment, read_options
+from mcpmock.options.option import (
+    check_value,
+    options_of,
+    read_environment,
+    read_options,
+    replace,
+)
 from mcpmock.options.project_file import find_project_file, option_mistakes
-from mcpmock.options.redacting import RedactionOptions
+from mcpmock.options.redaction import RedactionOptions
 from mcpmock.options.replay import ReplayOptions
 from mcpmock.redaction.redaction_rules import RedactionRules
 from mcpmock.stubs.builder import Stub
@@ -127,7 +133,7 @@ class Settings:
         """Return the redaction rules of a recording; `shown`, of what is printed, which has no
         hashes. Raises McpMockError.
         """
-        options = attrs.evolve(self.redaction, redact_as="number") if shown else self.redaction
+        options = replace(self.redaction, redact_as="number") if shown else self.redaction
         return redaction_rules_of(options, self.path)
 
     def as_born(self, born: bool) -> Settings:

@@ -10,7 +10,7 @@ from mcpmock.cassette.canonical import canonical, recover
 from mcpmock.cassette.parser import read
 from mcpmock.cassette.validate import inspect
 from mcpmock.errors import Level
-from mcpmock.options.rewriting import Times
+from mcpmock.options.files import Times
 from tests.cassette.test_validate import RICH
 from tests.support import HEADER, cassette_bytes, request, response
 from tests.support.sealed import EVENTS, ONE, TWO, sealed

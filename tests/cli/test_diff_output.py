@@ -13,7 +13,7 @@ import pytest
 from mcpmock.cli import diff_output
 from mcpmock.cli.diff_output import diff_report, fails
 from mcpmock.cli.reports import junit_of
-from mcpmock.options.comparing import FailOn
+from mcpmock.options.comparison import FailOn
 from mcpmock.semantic_diff.compare import Diff, Difference, Verdict
 from mcpmock.semantic_diff.severity import RULES, EventLocation
 from tests.support.hostile import HOSTILE

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpmock.cli.run_setup import server_of
-from mcpmock.options.listening import ServerOptions
+from mcpmock.options.endpoints import ServerOptions
 from mcpmock.sessions.servers import Command
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_router import TransportKind

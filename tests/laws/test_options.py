@@ -11,14 +11,13 @@ from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
 
-import attrs
 import click
 import pytest
 
 import mcpmock.options
 from mcpmock.api.server import replay_options
 from mcpmock.cli.commands import COMMANDS, cli
-from mcpmock.options.option import Option, options_of
+from mcpmock.options.option import Option, OptionTable, options_of
 from mcpmock.options.replay import ReplayOptions
 from mcpmock.options.testing import MarkerOptions, TestServerOptions, keywords_of
 from mcpmock.pytest_plugin import _MARKER
@@ -29,7 +28,9 @@ TABLES = [
     for _, table in inspect.getmembers(
         import_module(f"mcpmock.options.{module.name}"), inspect.isclass
     )
-    if attrs.has(table) and table.__module__.endswith(f".{module.name}") and any(options_of(table))
+    if issubclass(table, OptionTable)
+    and table.__module__.endswith(f".{module.name}")
+    and any(options_of(table))
 ]
 HELP = Path(mcpmock.options.__path__[0]).parent / "help"
 

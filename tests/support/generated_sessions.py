@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from mcpmock.cassette.model import Cassette
+from mcpmock.options.option import replace
 from mcpmock.options.replay import ReplayOptions
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.playback.miss import Miss, ProposedOption
@@ -183,7 +184,7 @@ def play_session(session: GeneratedSession, added: Sequence[ProposedOption] = ()
             lists[option].append(value)
         else:
             single[option] = value
-    options = attrs.evolve(
+    options = replace(
         session.options, ignore=tuple(lists["ignore"]), like=tuple(lists["like"]), **single
     )
     told: list[Miss | PlayerNote] = []

@@ -3,13 +3,10 @@
 from pathlib import Path
 from typing import Literal
 
-import attrs
-
-from .option import option
+from .option import OptionTable, option
 
 
-@attrs.frozen(kw_only=True)
-class WriteOptions:
+class WriteOptions(OptionTable):
     """Where configurations of clients are changed, and who confirms it."""
 
     scope: Literal["user", "project", "local"] | None = option(
@@ -24,7 +21,6 @@ class WriteOptions:
     )
 
 
-@attrs.frozen(kw_only=True)
 class ChangeOptions(WriteOptions):
     """Which configurations `mcpmock wrap` and `mcpmock unwrap` change."""
 
@@ -37,8 +33,7 @@ class ChangeOptions(WriteOptions):
     all_places: bool = option(False, "Change each configuration that has NAME.")
 
 
-@attrs.frozen(kw_only=True)
-class WrapOptions:
+class WrapOptions(OptionTable):
     """What `mcpmock wrap` does, and where it lets servers be recorded."""
 
     lists: bool = option(
@@ -59,15 +54,13 @@ class WrapOptions:
     )
 
 
-@attrs.frozen(kw_only=True)
-class UnwrapOptions:
+class UnwrapOptions(OptionTable):
     """What `mcpmock unwrap` undoes."""
 
     everything: bool = option(False, "Undo all that `mcpmock wrap` did.", flags=("--all",))
 
 
-@attrs.frozen(kw_only=True)
-class RunOptions:
+class RunOptions(OptionTable):
     """Where `mcpmock run` records, or whether it replays."""
 
     output: Path | None = option(

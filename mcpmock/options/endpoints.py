@@ -4,15 +4,12 @@
 
 from typing import Literal
 
-import attrs
-
-from .option import Seconds, given_flags, option
+from .option import OptionTable, Seconds, given_flags, option
 
 HttpTransport = Literal["streamable-http", "sse"]
 
 
-@attrs.frozen(kw_only=True)
-class ListenOptions:
+class ListenOptions(OptionTable):
     """Where to listen; without an address the client is on stdio."""
 
     listen: str | None = option(
@@ -52,8 +49,7 @@ class ListenOptions:
 OAUTH_HELP = "Authorize every request to --url with the login of `mcpmock login URL`."
 
 
-@attrs.frozen(kw_only=True)
-class ServerOptions:
+class ServerOptions(OptionTable):
     """`--url`, its companions and the COMMAND argument."""
 
     url: str | None = option(
@@ -93,8 +89,7 @@ class ServerOptions:
         return [name for name in self.given if name not in ("--url", "--url-env", "COMMAND")]
 
 
-@attrs.frozen(kw_only=True)
-class ValueOptions:
+class ValueOptions(OptionTable):
     """What stands for the secrets of a recording."""
 
     value: tuple[str, ...] = option(

@@ -3,35 +3,32 @@
 from pathlib import Path
 from typing import Literal
 
-import attrs
+from msgspec import NODEFAULT
 
-from .option import option
+from .option import OptionTable, option
 
 Times = Literal["drop", "round", "keep"]
 StderrUse = Literal["drop", "keep"]
 
 
-@attrs.frozen(kw_only=True)
-class NewFileOptions:
+class NewFileOptions(OptionTable):
     """The file that `mcpmock merge` and `mcpmock recover` make."""
 
     output: Path = option(
-        attrs.NOTHING,
+        NODEFAULT,
         "Write to OUT, which must not exist.",
         flags=("-o", "--output"),
         metavar="OUT",
     )
 
 
-@attrs.frozen(kw_only=True)
 class ConvertOptions(NewFileOptions):
     """What `mcpmock convert` makes, and of what."""
 
     no_redact: bool = option(False, "Keep secrets of an imported recording.")
 
 
-@attrs.frozen(kw_only=True)
-class RedactOptions:
+class RedactOptions(OptionTable):
     """Where `mcpmock redact` writes."""
 
     output: Path | None = option(
@@ -42,8 +39,7 @@ class RedactOptions:
     )
 
 
-@attrs.frozen(kw_only=True)
-class FormatOptions:
+class FormatOptions(OptionTable):
     """What `mcpmock fmt` leaves of a cassette."""
 
     times: Times = option("drop", "Drop the times of events, round them to 10 ms, or keep them.")
@@ -62,8 +58,7 @@ class FormatOptions:
     no_rules: bool = option(False, "Remove the rules from the file.")
 
 
-@attrs.frozen(kw_only=True)
-class DemoOptions:
+class DemoOptions(OptionTable):
     """Where `mcpmock demo` records."""
 
     output: Path | None = option(

@@ -7,15 +7,14 @@ from typing import Literal
 import attrs
 
 from .matching import NO_RULES
-from .option import option
+from .option import OptionTable, option
 
 DiffFormat = Literal["text", "json", "markdown", "junit"]
 Threshold = Literal["any", "risky", "breaking", "never"]
 _SLOWER = r"((?P<verdict>any|risky|breaking|never),)?slower:(?P<times>[1-9]\d{0,5}(\.\d{1,3})?)x"
 
 
-@attrs.frozen(kw_only=True)
-class DiffOptions:
+class DiffOptions(OptionTable):
     """What counts as a difference, which ones fail, and how they are printed."""
 
     format: DiffFormat = option(
@@ -69,8 +68,7 @@ class FailOn:
         return cls(found["verdict"] or default, float(found["times"]))
 
 
-@attrs.frozen(kw_only=True)
-class VerifyOptions:
+class VerifyOptions(OptionTable):
     """What `mcpmock verify` does about a difference."""
 
     update: bool = option(
@@ -78,8 +76,7 @@ class VerifyOptions:
     )
 
 
-@attrs.frozen(kw_only=True)
-class CheckOptions:
+class CheckOptions(OptionTable):
     """What `mcpmock check` checks."""
 
     only: Literal["integrity", "protocol"] | None = option(
@@ -130,8 +127,7 @@ class CheckOptions:
     )
 
 
-@attrs.frozen(kw_only=True)
-class SharingOptions:
+class SharingOptions(OptionTable):
     """Who does the work on many cassettes."""
 
     jobs: int = option(

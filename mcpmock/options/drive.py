@@ -2,13 +2,10 @@
 
 from typing import Literal
 
-import attrs
-
-from .option import Seconds, option
+from .option import OptionTable, Seconds, option
 
 
-@attrs.frozen(kw_only=True)
-class DriveOptions:
+class DriveOptions(OptionTable):
     """What `mcpmock drive` writes, and its pauses."""
 
     output: str | None = option(
@@ -21,8 +18,7 @@ class DriveOptions:
     )
 
 
-@attrs.frozen(kw_only=True)
-class LoadOptions:
+class LoadOptions(OptionTable):
     """Many sessions at once; any of these makes `mcpmock drive` a load."""
 
     sessions: int | None = option(

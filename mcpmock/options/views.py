@@ -3,13 +3,10 @@
 from pathlib import Path
 from typing import Literal
 
-import attrs
-
-from .option import option
+from .option import OptionTable, option
 
 
-@attrs.frozen(kw_only=True)
-class ReportOptions:
+class ReportOptions(OptionTable):
     """Where `mcpmock report` writes its page."""
 
     output: Path | None = option(
@@ -24,8 +21,7 @@ class ReportOptions:
     force: bool = option(False, "Replace OUT even if it is no page of mcpmock.")
 
 
-@attrs.frozen(kw_only=True)
-class ShowOptions:
+class ShowOptions(OptionTable):
     """What `mcpmock show` prints of a cassette."""
 
     expression: str | None = option(
@@ -46,8 +42,7 @@ class ShowOptions:
     follow: bool = option(False, "Keep printing events as they are recorded, like `tail -f`.")
 
 
-@attrs.frozen(kw_only=True)
-class WatchOptions:
+class WatchOptions(OptionTable):
     """Where `mcpmock watch` serves its page."""
 
     listen: str = option(
@@ -58,8 +53,7 @@ class WatchOptions:
     opens: bool = option(False, "Open the page in a browser.", flags=("--open",))
 
 
-@attrs.frozen(kw_only=True)
-class ManualOptions:
+class ManualOptions(OptionTable):
     """How `mcpmock help` prints a topic."""
 
     raw: bool = option(False, "Print the Markdown source.")
@@ -74,8 +68,7 @@ Revision = Literal[
 RequirementClass = Literal["rule", "schema", "later", "hidden", "policy", "auth"]
 
 
-@attrs.frozen(kw_only=True)
-class LedgerOptions:
+class LedgerOptions(OptionTable):
     """Which rules or requirements `mcpmock rules` lists."""
 
     ledger: bool = option(False, "List the requirements of the specification, not the rules.")
@@ -92,8 +85,7 @@ class LedgerOptions:
     )
 
 
-@attrs.frozen(kw_only=True)
-class StatsOptions:
+class StatsOptions(OptionTable):
     """What `mcpmock stats` says besides counts."""
 
     coverage: bool = option(

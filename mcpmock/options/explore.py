@@ -2,13 +2,10 @@
 
 from pathlib import Path
 
-import attrs
-
-from .option import Seconds, option
+from .option import OptionTable, Seconds, option
 
 
-@attrs.frozen(kw_only=True)
-class ExploreOptions:
+class ExploreOptions(OptionTable):
     """The search, its limits, and where its findings go."""
 
     client: bool = option(

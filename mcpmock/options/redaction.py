@@ -4,15 +4,12 @@
 
 from typing import Literal
 
-import attrs
-
-from .option import option
+from .option import OptionTable, option
 
 PlaceholderNumbers = Literal["number", "hash"]
 
 
-@attrs.frozen(kw_only=True, slots=False)  # a table of tests has two bases: one may have slots
-class RedactionOptions:
+class RedactionOptions(OptionTable):
     """The redaction rules of one command. They add to those of the project file."""
 
     redact_key: tuple[str, ...] = option(
