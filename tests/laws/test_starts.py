@@ -41,12 +41,12 @@ main()
 @pytest.mark.parametrize(
     ("arguments", "unneeded", "modules", "attrs_classes"),
     [
-        (["proxy", "--", "{server}"], [*_HTTP, "mcpmock.playback", "mcpmock.redaction"], 52, 20),
-        (["record", "-o", "{new}", "--", "{server}"], [*_HTTP, "rich", "mcpmock.playback"], 71, 31),
-        (["replay", "{file}"], [*_HTTP, "rich", "mcpmock.recording"], 95, 70),
-        (["control"], ["pytest", "mcpmock.semantic_diff", "mcpmock.view.report"], 205, 190),
-        (["drive", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 100, 62),
-        (["verify", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 112, 86),
+        (["proxy", "--", "{server}"], [*_HTTP, "mcpmock.playback", "mcpmock.redaction"], 52, 10),
+        (["record", "-o", "{new}", "--", "{server}"], [*_HTTP, "rich", "mcpmock.playback"], 72, 21),
+        (["replay", "{file}"], [*_HTTP, "rich", "mcpmock.recording"], 97, 62),
+        (["control"], ["pytest", "mcpmock.semantic_diff", "mcpmock.view.report"], 205, 175),
+        (["drive", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 101, 52),
+        (["verify", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 112, 73),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )
