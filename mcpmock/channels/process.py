@@ -17,7 +17,7 @@ from collections.abc import Sequence
 import trio
 
 from mcpmock.platforms import KILL, exit_descriptor
-from mcpmock.protocol.messages import S2C, Frame, ProcessExit, Stderr, StreamEnd
+from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, Stderr, StreamEnd
 from mcpmock.transports.lines import LineSplitter, join_lines
 
 from .channel import MAX_HELD_BYTES, MessageChannel, Receive
@@ -58,6 +58,9 @@ class ProcessChannel(MessageChannel):
         self.step_timeout = STEP_TIMEOUT_S
         """Of the ladder: how long the child may take to end, at each step."""
         self._exited = False
+        self._gone = trio.Event()
+        """Set once nothing more is to come from it."""
+        self._replaced = False
         self._patience = trio.CancelScope()
         self._next_signals = [signal.SIGTERM, KILL]
 
@@ -101,6 +104,8 @@ class ProcessChannel(MessageChannel):
         if self._exited:
             raise trio.EndOfChannel
         await self._wait_exit()
+        if self._replaced:  # nothing of the group may live beside what replaces it
+            self._child.kill(KILL)
         self._read_at = trio.current_time()
         while not self._pipes_ended.is_set():
             until = self._read_at + STEP_TIMEOUT_S
@@ -116,6 +121,7 @@ class ProcessChannel(MessageChannel):
             with trio.move_on_after(STEP_TIMEOUT_S / 4):
                 await self._pipes_ended.wait()
         self._exited = True
+        self._gone.set()
         code = self._child.process.returncode or 0
         exit_ = ProcessExit(signal=-code) if code < 0 else ProcessExit(code)
         return [Frame(S2C, b"", b"", exit_)]
@@ -170,6 +176,17 @@ class ProcessChannel(MessageChannel):
         if self._in_place:
             self.step_timeout = ABANDONED_STEP_TIMEOUT_S
             self._give(self.step_timeout)
+
+    async def replace(self) -> None:
+        """End the child as a client does that leaves, and all that it has started, while its
+        sources are received.
+        """
+        self._in_place, self._replaced = False, True
+        try:
+            self.send_nowait([Frame(C2S, b"", b"", StreamEnd())])
+            await self._gone.wait()
+        finally:
+            await self.aclose()
 
     async def aclose(self) -> None:
         """End what still lives, at once, and leave no descriptor, zombie or guard."""

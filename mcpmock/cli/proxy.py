@@ -4,6 +4,7 @@ a replay, a recording, or a replay with the server behind it.
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -65,7 +66,7 @@ def proxy(
         raise click.UsageError("rules about what may differ need --cassette")
     if redaction.given and file is None and output is None:
         raise click.UsageError("rules for redaction need --record or --cassette")
-    back = server_of(server)
+    back = _restarted(server_of(server), proxying)
     played = ReplayCommandOptions(**vars(matching), log=log)
     recording = None if output is None else _added(output, back, redaction)
     if file is not None:
@@ -91,6 +92,29 @@ def proxy(
     run = faults_of(faults)
     setup = Setup(front=front, back=back, faults=run, recording=recording, say=tell)
     return _pass_on(setup, server, console)
+
+
+def _restarted(server: Server, options: ProxyOptions) -> Server:
+    """Return the server, started again when files change if the options say so."""
+    patterns, grace = options.restart_on, options.restart_grace
+    if not patterns:
+        if grace is not None:
+            raise click.UsageError("--restart-grace needs --restart-on")
+        return server
+
+    from mcpmock.sessions.restarts import FileDigests, RestartedCommand
+    from mcpmock.sessions.servers import Command
+
+    if not isinstance(server, Command):
+        raise click.UsageError(
+            "--restart-on needs a COMMAND: mcpmock does not start the server at a URL"
+        )
+    for pattern in patterns:
+        if not FileDigests([pattern])():
+            hint = f"; for all files in it, write '{pattern}/**'" * os.path.isdir(pattern)
+            raise click.BadParameter(f"no file matches {pattern}{hint}", param_hint="--restart-on")
+    told = {} if grace is None else {"grace": grace}
+    return RestartedCommand(server.command, server.started, patterns, **told)
 
 
 def _found(file: Path | None) -> Path | None:

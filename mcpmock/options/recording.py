@@ -85,3 +85,14 @@ class ProxyOptions(OptionTable):
         private=True,
     )
     log: Path | None = LOG
+    restart_on: tuple[str, ...] = option(
+        (),
+        "Start COMMAND again, behind a session that goes on, when the content of a file that GLOB "
+        "matches changes (repeatable).",
+        metavar="GLOB",
+    )
+    restart_grace: Seconds | None = option(
+        None,
+        "Give open calls this long to be answered before a restart.  [default: 5s]",
+        metavar="TIME",
+    )

@@ -42,3 +42,7 @@ NOTHING_RECORDED = -31999
 """mcpmock sends it for a request that no recorded answer fits. JSON-RPC 2.0 (5.1) reserves -32768
 to -32000. Older cassettes with recorded misses have -32099.
 """
+SERVER_RESTARTED = -31998
+"""`proxy --restart-on` sends it for a request that a server had not answered when it was replaced,
+and for all while there is no server.
+"""

@@ -7,6 +7,8 @@ and their order.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import msgspec
 
 Headers = list[tuple[str, str]]
@@ -176,6 +178,16 @@ class ExchangeEnd(msgspec.Struct, frozen=True, gc=False):
     how: str = "eof"
 
 
+class RestartStep(msgspec.Struct, frozen=True, gc=False):
+    """A step in the restart of a server, said between the end that has its processes and
+    `transports.server_restart`; nothing else sees it. `text` says which files changed (`due`), or
+    why there is no server (`failed`).
+    """
+
+    step: Literal["due", "begin", "started", "failed"]
+    text: str = ""
+
+
 Fact = (
     Fragment
     | Stderr
@@ -187,4 +199,5 @@ Fact = (
     | HttpBody
     | SseMeta
     | ExchangeEnd
+    | RestartStep
 )

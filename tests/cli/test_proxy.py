@@ -11,6 +11,7 @@ import pytest
 from mcpmock.cassette.file import load
 from mcpmock.sessions import run as run_module
 from mcpmock.sessions.http_front import HttpFront
+from mcpmock.sessions.restarts import RestartedCommand
 from mcpmock.sessions.run import Front, Setup
 from mcpmock.sessions.servers import Command, Server
 from mcpmock.sessions.stdio_front import StdioFront
@@ -60,6 +61,45 @@ def test_a_url(run: Run, given: Given) -> None:
     assert (URL, TransportKind.STREAMABLE_HTTP) == (server.upstream.url, server.kind)
     assert [("X-Key", "a:b"), ("Authorization", "Bearer x")] == server.headers
     assert StdioFront() == front
+
+
+def test_a_server_that_is_restarted(run: Run, given: Given, tmp_path: Path) -> None:
+    """The patterns and the grace go with the command."""
+    (tmp_path / "a.py").touch()
+    pattern = str(tmp_path / "*.py")
+    assert 7 == run("proxy", "--restart-on", pattern, "--", "server")[0]
+    more = ["--restart-on", str(tmp_path / "**"), "--restart-grace", "500ms"]
+    assert 7 == run("proxy", "--restart-on", pattern, *more, "--", "server")[0]
+
+    assert [server for server, _ in given] == [
+        RestartedCommand(("server",), [], (pattern,)),
+        RestartedCommand(("server",), [], (pattern, str(tmp_path / "**")), 0.5),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ("--restart-on no*.py -- x", "no file matches no*.py"),
+        ("--restart-on a.py --restart-on b.py -- x", "no file matches b.py"),
+        ("--restart-on src -- x", "no file matches src; for all files in it, write 'src/**'"),
+        ("--restart-on **/deep -- x", "no file matches **/deep"),
+        ("--restart-on a.py", "name the server"),
+        (f"--restart-on a.py --url {URL}", "mcpmock does not start the server at a URL"),
+        ("--restart-grace 1s -- x", "--restart-grace needs --restart-on"),
+        ("--restart-on a.py --restart-grace soon -- x", "Invalid value for '--restart-grace'"),
+    ],
+)
+def test_restarts_that_cannot_be(
+    run: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: str, said: str
+) -> None:
+    """Nothing matched, a server at a URL: refused before anything starts."""
+    (tmp_path / "src" / "deep").mkdir(parents=True)
+    (tmp_path / "a.py").touch()
+    monkeypatch.chdir(tmp_path)
+    status, out, err = run("proxy", *words.split())
+    assert (2, "") == (status, out)
+    assert said in " ".join(err.split())
 
 
 def test_what_a_recording_hides(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -4,7 +4,7 @@ A stage between a source of bare messages (a client on stdio) and a server on HT
 becomes one POST, and the responses become messages again. Like the transport of an SDK it keeps the
 session id, opens the standalone stream (a GET, for messages that belong to no request), resumes
 broken streams, closes an exchange to cancel its request (modern era) and ends the session with a
-DELETE. Where the server has forgotten the session, another one takes its place (`session_renewal`).
+DELETE. Where the server has forgotten the session, another one takes its place (`session_memory`).
 `protocol/http_reply` reads the responses; `channels/` sends the frames.
 """
 
@@ -47,9 +47,9 @@ from mcpmock.protocol.transport_facts import (
     Headers,
 )
 from mcpmock.transports.exchange_stages import ExchangeClient
+from mcpmock.transports.session_memory import ListProbe, SessionMemory, is_sent_again
 
 from .common import JSON
-from .session_renewal import ListProbe, SessionMemory, is_sent_again
 
 RETRY_DELAY_S = 1.0
 """Delay before a broken stream is resumed, unless the server sent `retry:`."""
@@ -450,9 +450,10 @@ class StreamableHttpClient(ExchangeClient):
 
     def _begin_renewal(self) -> None:
         assert self._kept is not None
+        assert self._kept.handshake is not None
         session, version = self._session, self._version
         self._renewable = False
-        self._renewal = _Renewal(session, version, self._post_own(self._kept.initialize))
+        self._renewal = _Renewal(session, version, self._post_own(self._kept.handshake))
 
     def _go_on_renewing(self, renewal: _Renewal, messages: Sequence[Frame], *, ended: bool) -> None:
         """Note what came on the exchange that is waited for."""

@@ -40,9 +40,9 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.raw_json import elements, splice
 from mcpmock.protocol.transport_facts import SESSION_HEADER, Fact, Headers
+from mcpmock.transports.in_flight_calls import InFlightCall, InFlightCalls
 
 from .common import JSON
-from .in_flight_calls import InFlightCall, InFlightCalls
 
 _OK = (200, "OK")
 _BAD_REQUEST = (INVALID_PARAMS, *DEFINED_MODERN)

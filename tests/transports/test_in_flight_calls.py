@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.protocol.messages import parse
-from mcpmock.transports.streamable_http.in_flight_calls import (
+from mcpmock.transports.in_flight_calls import (
     MAX_CALLS,
     InFlightCall,
     InFlightCalls,

@@ -1,9 +1,10 @@
 """Many callers, one server: whose request is whose, and ids that two of them use at once.
 
-Over HTTP each exchange has its own ids; whatever stands behind a server rule has but one space for
-them. So an id or a progress token that is still in flight is replaced on the way on by a fresh one,
-and put back, by path and never by text, in what comes back. All others stay as they are, byte for
-byte. Used by `server`; it knows nothing of HTTP.
+Over HTTP each exchange has its own ids, as has each server that takes the place of another;
+whoever answers them has but one space for them. So an id or a progress token that is still in
+flight is replaced on the way on by a fresh one, and put back, by path and never by text, in what
+comes back. All others stay as they are, byte for byte. Used by `streamable_http` and
+`server_restart`; it knows nothing of HTTP.
 """
 
 from __future__ import annotations
@@ -88,6 +89,10 @@ class InFlightCalls:
         """Return the calls whose callers gave them this id."""
         key = _key("id", id_)
         return [c for k, c in self._calls.items() if k[0] == "id" and _key("id", c.id) == key]
+
+    def of_exchange(self, exchange: int) -> list[InFlightCall]:
+        """Return the calls that came on this exchange, oldest first."""
+        return [c for k, c in self._calls.items() if k[0] == "id" and c.exchange == exchange]
 
     def put_back(self, raw: bytes, call: InFlightCall) -> bytes:
         """Return a message of the server's in the words of the call's own caller."""

@@ -1,12 +1,13 @@
 """What a client has told and asked a session, for another one in its place: the server has
-forgotten it, and the client is not to notice.
+forgotten it or was started anew, and the client is not to notice.
 
-`client` stands above: it sends what this gives, and swallows the answers.
+The client rules of Streamable HTTP and `server_restart` stand above: they send what this gives, and
+swallow the answers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import attrs
 import msgspec
@@ -44,26 +45,37 @@ class ListProbe:
 
     method: str
     page: int = 0
-    cursor: object = None
+    params: Mapping[str, object] = attrs.field(factory=dict)
 
     @property
     def raw(self) -> bytes:
         """The request."""
-        params = {} if self.cursor is None else {"params": {"cursor": self.cursor}}
+        params = {"params": self.params} if self.params else {}
         id_ = f"mcpmock-{self.method}-{self.page}"
         return _encode({"jsonrpc": "2.0", "id": id_, "method": self.method, **params})
 
 
 @attrs.define
-class SessionMemory:
-    """What has to be said again in another session."""
+class _KnownList:
+    """A list as the client was given it."""
 
-    initialize: bytes
+    params: Mapping[str, object]
+    """What it asked with, besides the cursor: since 2026-07-28 each request has its `_meta`."""
+    pages: list[bytes] = attrs.field(factory=list)
+
+
+@attrs.define
+class SessionMemory:
+    """What has to be said again in another session. `handshake` is the request that began it,
+    `initialize`; since 2026-07-28 there may be none.
+    """
+
+    handshake: bytes | None = None
     initialized: bytes | None = None
     _settings: dict[tuple[str, bytes | None], bytes] = attrs.field(factory=dict)
     """The latest level for logging, and the subscriptions, as they were asked for."""
-    _lists: dict[str, list[bytes]] = attrs.field(factory=dict)
-    """By method, the pages that the client was given."""
+    _lists: dict[str, _KnownList] = attrs.field(factory=dict)
+    """By method."""
 
     def note_message(self, message: Message, raw: bytes) -> None:
         """Look at a message of the client."""
@@ -87,10 +99,10 @@ class SessionMemory:
         if not isinstance(answer, Response) or answer.result is None:
             return
         if member(asked.params, "cursor") in (None, b"null"):
-            self._lists[asked.method] = []
-        pages = self._lists.get(asked.method)
-        if pages is not None and len(pages) < MAX_PAGES:
-            pages.append(_page(answer.result))
+            self._lists[asked.method] = _KnownList(_params_of(asked))
+        known = self._lists.get(asked.method)
+        if known is not None and len(known.pages) < MAX_PAGES:
+            known.pages.append(_page(answer.result))
 
     @property
     def settings(self) -> Sequence[bytes]:
@@ -99,20 +111,23 @@ class SessionMemory:
 
     def probes(self) -> Iterator[ListProbe]:
         """Yield a question for each list that the client knows."""
-        for method in self._lists:
-            yield ListProbe(method)
+        for method, known in self._lists.items():
+            yield ListProbe(method, params=known.params)
 
     def compare(self, probe: ListProbe, answer: Message) -> ListProbe | bytes | None:
         """Return what the answer to a probe leads to: the next question, what the client is told
         where the list is another one, or nothing where it is not.
         """
         result = answer.result if isinstance(answer, Response) else None
-        known, here = self._lists.get(probe.method, []), probe.page
+        known, here = self._lists[probe.method], probe.page
+        if here >= len(known.pages):
+            return None  # the client has asked for the list again meanwhile
         cursor = None if result is None else decode(member(result, "nextCursor") or b"null")
-        goes_on = here + 1 < len(known)
-        if result is None or _page(result) != known[here] or (goes_on and cursor is None):
+        goes_on = here + 1 < len(known.pages)
+        if result is None or _page(result) != known.pages[here] or (goes_on and cursor is None):
             return _encode({"jsonrpc": "2.0", "method": _LISTS[probe.method]})
-        return ListProbe(probe.method, here + 1, cursor) if goes_on else None
+        params = {**known.params, "cursor": cursor}
+        return ListProbe(probe.method, here + 1, params) if goes_on else None
 
 
 def is_sent_again(message: Message) -> bool:
@@ -124,11 +139,19 @@ def is_sent_again(message: Message) -> bool:
     return not isinstance(message, Response)
 
 
+def _params_of(asked: Request) -> Mapping[str, object]:
+    params = decode(asked.params or b"null")
+    if not isinstance(params, dict):
+        return {}
+    meta = params.get("_meta")
+    if isinstance(meta, dict):  # its progress is reported to the client
+        params["_meta"] = {name: one for name, one in meta.items() if name != "progressToken"}
+    return {name: one for name, one in params.items() if name != "cursor" and one != {}}
+
+
 def _page(result: bytes) -> bytes:
     """Return what of a page is compared: a cursor may be another one for the same list."""
     value = decode(result)
     if not isinstance(value, dict):
         return result
-    return _encode(
-        {name: one for name, one in value.items() if name not in ("nextCursor", "_meta")}
-    )
+    return _encode({name: one for name, one in value.items() if name not in _NOT_COMPARED})

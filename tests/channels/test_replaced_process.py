@@ -1,0 +1,128 @@
+"""A process and those that replace it: real children, ended with all that they have started."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import trio
+
+from mcpmock.channels.process import ProcessChannel, start_process
+from mcpmock.channels.replaced_process import ReplacedProcess
+from mcpmock.errors import CannotStart
+from mcpmock.protocol.messages import C2S, Frame, ProcessExit, StopSignal, StreamEnd
+from mcpmock.protocol.transport_facts import RestartStep
+from tests.support import c2s, hangs_up
+from tests.support.processes import CHILDREN, GONE, gone, pids_in, scripted
+
+pytestmark = pytest.mark.e2e
+
+BEGIN = Frame(C2S, b"", b"", RestartStep("begin"))
+LIMIT = 20.0
+
+
+class Watched:
+    """A replaced process, the frames that come from it, and the changes that the test makes."""
+
+    def __init__(self, first: ProcessChannel, others: list[list[str]]) -> None:
+        self.others = others
+        self.channel = ReplacedProcess(first, self._start, self._next_change)
+        self.change, self._changes = trio.open_memory_channel[str](1)
+        self._came, self._coming = trio.open_memory_channel[Frame](100)
+
+    async def _start(self) -> ProcessChannel:
+        return await start_process(self.others.pop(0))
+
+    async def _next_change(self) -> str:
+        return await self._changes.receive()
+
+    async def pump(self) -> None:
+        """Take what comes, as the runner does."""
+        async with trio.open_nursery() as nursery:
+            while True:
+                nursery.start_soon(self._listen, await self.channel.accept())
+
+    async def _listen(self, receive: Any) -> None:
+        while True:
+            try:
+                frames = await receive()
+            except trio.EndOfChannel:
+                return
+            for frame in frames:
+                self._came.send_nowait(frame)
+
+    async def next_of(self, kind: type | None) -> Frame:
+        """The next frame of this kind; None for a message."""
+        while True:
+            frame = await self._coming.receive()
+            if isinstance(frame.fact, kind) if kind else frame.fact is None:
+                return frame
+
+    async def step(self) -> RestartStep:
+        fact = (await self.next_of(RestartStep)).fact
+        assert isinstance(fact, RestartStep)
+        return fact
+
+
+@asynccontextmanager
+async def watched(*commands: list[str]) -> AsyncIterator[Watched]:
+    made = Watched(await start_process(commands[0]), [*commands[1:]])
+    with trio.fail_after(LIMIT):
+        try:
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(made.channel.run)
+                nursery.start_soon(made.pump)
+                yield made
+                nursery.cancel_scope.cancel()
+        finally:
+            await made.channel.aclose()
+
+
+@pytest.mark.parametrize("kind", ["good", "ignores EOF", "forks"])
+async def test_the_old_one_is_gone_first(kind: str) -> None:
+    """With its children, before the new one starts; nothing that it says counts any more."""
+    async with watched(CHILDREN[kind], scripted("idle")) as made:
+        old = pids_in((await made.next_of(None)).raw)
+        made.channel.send_nowait([BEGIN])
+        assert RestartStep("started") == await made.step()
+        assert gone(old, 0)
+        new = pids_in((await made.next_of(None)).raw)
+        assert not set(old) & set(new)
+        made.channel.send_nowait([hangs_up(C2S)])
+        assert StreamEnd() == (await made.next_of(StreamEnd)).fact
+        assert ProcessExit(0) == (await made.next_of(ProcessExit)).fact
+    assert gone(new, GONE)
+
+
+async def test_one_that_cannot_start() -> None:
+    """What is sent meanwhile goes nowhere; the next change is another try."""
+    async with watched(["/bin/cat"], ["/no/such/program"], ["/bin/cat"]) as made:
+        await made.change.send("a.py")
+        assert RestartStep("due", "a.py") == await made.step()
+        made.channel.send_nowait([BEGIN])
+        failed = await made.step()
+        assert failed == RestartStep(
+            "failed", str(CannotStart("/no/such/program", os.strerror(2), found=False))
+        )
+        made.channel.send_nowait([c2s(b"lost")])
+        await made.channel.room(c2s(b""))
+        assert not made.channel.interrupt(signal.SIGTERM)
+        assert StopSignal(signal.SIGTERM) == (await made.next_of(StopSignal)).fact
+        made.channel.send_nowait([BEGIN])
+        assert RestartStep("started") == await made.step()
+        made.channel.send_nowait([c2s(b"here")])
+        assert b"here" == (await made.next_of(None)).raw
+
+
+async def test_a_client_that_decides() -> None:
+    """Each process is left to it, and gets its signals."""
+    async with watched(["/bin/cat"], ["/bin/cat"]) as made:
+        made.channel.leave_to_client()
+        made.channel.send_nowait([BEGIN])
+        assert RestartStep("started") == await made.step()
+        assert made.channel.interrupt(signal.SIGTERM)
+        assert ProcessExit(signal=signal.SIGTERM) == (await made.next_of(ProcessExit)).fact
