@@ -561,6 +561,8 @@ def _fields(frame: Frame) -> Sequence[bytes]:
             return b'"sse":', _json.encode(frame.fact)
         case messages.HttpBody():
             return _text_parts(b'"body":', frame.raw)
+        case messages.RestartStep():
+            raise ValueError("a step of a restart does not leave the end of the server")
 
 
 def _text_parts(name: bytes, raw: bytes) -> Sequence[bytes]:

@@ -15,8 +15,7 @@ from math import inf
 import trio
 
 from mcpmock.errors import CannotStart
-from mcpmock.protocol.messages import S2C, Frame, Stderr, StopSignal
-from mcpmock.protocol.transport_facts import RestartStep
+from mcpmock.protocol.messages import S2C, Frame, RestartStep, Stderr, StopSignal
 
 from .channel import ConversationEnd, Receive
 from .process import ProcessChannel

@@ -38,6 +38,7 @@ from mcpmock.protocol.messages import (
     ProcessExit,
     Request,
     Response,
+    RestartStep,
     Stderr,
     StopSignal,
     StreamEnd,
@@ -48,7 +49,6 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.reassembly import Reassembly
 from mcpmock.protocol.revisions import initialized_version, is_modern, version_of
-from mcpmock.protocol.transport_facts import RestartStep
 
 from .in_flight_calls import InFlightCalls
 from .session_memory import ListProbe, SessionMemory
