@@ -12,13 +12,14 @@ these are.
 from __future__ import annotations
 
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 import attrs
 from msgspec import UNSET, Struct
 
-from mcpmock.cassette.model import Episode, Event, EventLines, frame_at
+from mcpmock.cassette.model import Episode, Event, frame_at
 from mcpmock.protocol.correlation import (
     CANCELLED,
     LISTEN,
@@ -101,6 +102,12 @@ class AnswerIndex:
     """Some messages hold placeholders."""
     end: int
     """The number of the end of the client's input; NONE without."""
+    requests: Sequence[int]
+    """The numbers of the requests."""
+    written: Sequence[int]
+    """The hashes of the requests as they are written, ids and all; NONE of a handshake, and of all
+    that may be meant by what was sent for a placeholder.
+    """
 
     @cached_property
     def keys(self) -> MessageKeys:
@@ -114,13 +121,6 @@ class AnswerIndex:
         for number, place in enumerate(self.answers):
             if place != NONE:
                 yield WaitingMessage(place, number, (number,), self.stops[number])
-
-    def holds(self, number: int, text: bytes) -> bool:
-        """Return whether a client message has these bytes in it."""
-        events, place = self.episode.events, self.places[number]
-        if isinstance(events, EventLines):
-            return events.holds(place, text)
-        return text in self.frame(number).raw
 
     def frame(self, number: int) -> Frame:
         """Return a client message."""
@@ -176,7 +176,8 @@ class _Reading:
     holes: list[int] = attrs.field(factory=list)
     redacted: bool = False
     end: int = NONE
-    _requests: int = 0
+    requests: array[int] = attrs.field(factory=lambda: array("q"))
+    written: array[int] = attrs.field(factory=lambda: array("q"))
     _open: dict[bytes, int] = attrs.field(factory=dict)
     """The open calls of the client, by id."""
     _by_token: dict[bytes, int] = attrs.field(factory=dict)
@@ -191,6 +192,8 @@ class _Reading:
     """By call, its cancels and the client's replies within it: what follows waits for them too."""
     _unowned: dict[str, int] = attrs.field(factory=dict)
     """By method, what the last notification waited for that belonged to no call."""
+    _notified: set[str] = attrs.field(factory=set)
+    """The methods of notifications of the client."""
     _stopping: bool = False
     """The client has ended the session."""
 
@@ -208,8 +211,13 @@ class _Reading:
                 if NUMBER_MARK in block:  # what nobody said is 0, where a text stays as it is
                     raise _NotOrdinary
                 self._look_for_holes(known)
+        if any(self.ranks[n] != NONE for name in self._notified for n in self.methods[name]):
+            raise _NotOrdinary
         for table in (self.ranks, self.answers, self.stops):
             del table[len(self.places) :]
+        if self.holes:
+            first = bisect_left(self.requests, self.holes[0])
+            self.written[first:] = array("q", [NONE]) * (len(self.written) - first)
         return AnswerIndex(
             episode,
             self.places,
@@ -224,6 +232,8 @@ class _Reading:
             self.holes,
             self.redacted,
             self.end,
+            self.requests,
+            self.written,
         )
 
     def _look_for_holes(self, first: int) -> None:
@@ -244,7 +254,12 @@ class _Reading:
             self._closing,
         )
         open_calls, closed, later = self._open, self._closed, self._later
-        spelled, methods = self.spelled, self.methods
+        spelled, methods, requests, written = (
+            self.spelled,
+            self.methods,
+            self.requests,
+            self.written,
+        )
         envelopes = _envelopes_of(block)
         for place, event in enumerate(events, first):
             if event.x is not None:
@@ -267,9 +282,9 @@ class _Reading:
                     closing[call] = self._closings
                     self._closings += 1
                     if call in later:
-                        self._wait(place, call, stop=self._requests)
+                        self._wait(place, call, stop=len(requests))
                     else:
-                        answers[call], stops[call] = place, self._requests
+                        answers[call], stops[call] = place, len(requests)
                 else:
                     self._note_late_answer(place, id_, envelope)
             elif event.d == "s2c":
@@ -289,8 +304,9 @@ class _Reading:
                     methods[method].append(number)
                 else:
                     methods[method] = [number]
-                ranks[number] = self._requests
-                self._requests += 1
+                ranks[number] = len(requests)
+                requests.append(number)
+                written.append(NONE if method in BY_METHOD_ALONE else hash(bytes(event.m)))
                 open_calls[id_] = number
                 if token is not None:
                     self._by_token[token] = number
@@ -302,6 +318,7 @@ class _Reading:
         key, _ = spelling(message.method, message.params)
         self.spelled.setdefault(key, []).append(number)
         self.methods.setdefault(message.method, []).append(number)
+        self._notified.add(message.method)
         if message.method == CANCELLED:
             self._note_cancel(number, message)
 
@@ -354,7 +371,7 @@ class _Reading:
         elif id_ == b"null":  # it answers what the server could not read
             self._wait(place, NONE)
         else:
-            self._wait(place, self._closed_call(id_), stop=self._requests)
+            self._wait(place, self._closed_call(id_), stop=len(self.requests))
 
     def _note_notification(self, place: int, event: Event, message: Message) -> None:
         if event.d == "s2c":

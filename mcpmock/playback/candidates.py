@@ -116,6 +116,7 @@ class Candidate:
         places, ranks = cursor.index.places, cursor.index.ranks
         happened = {places[number]: time for number, time in cursor.happened.items()}
         self.matcher.happened.update(happened)
+        cursor.note_calls()
         for number, call in cursor.calls.items():
             self.ids.bind_call(ranks[number], call)
         if cursor is known.cursors[0]:

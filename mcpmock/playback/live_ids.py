@@ -28,6 +28,7 @@ from mcpmock.protocol.messages import (
     Frame,
     HttpBody,
     HttpResponse,
+    Request,
     SseMeta,
     member,
 )
@@ -52,6 +53,11 @@ class LiveCall(msgspec.Struct, frozen=True, gc=False):
     id: bytes
     token: bytes | None
     version: str | None = None
+
+    @classmethod
+    def of(cls, request: Request) -> LiveCall:
+        """Return what a live request brings."""
+        return cls(request.id, member(request.params, *TOKEN_PATH))
 
 
 @attrs.define
@@ -87,7 +93,7 @@ class LiveIds:
         if not event.calls:
             return
         for number, request in zip(event.calls, live.requests, strict=False):
-            self.bind_call(number, LiveCall(request.id, member(request.params, *TOKEN_PATH)))
+            self.bind_call(number, LiveCall.of(request))
 
     def bind_call(self, number: int, call: LiveCall) -> None:
         """Let this call of the live client stand for a recorded one."""

@@ -23,6 +23,7 @@ from __future__ import annotations
 import heapq
 import math
 from collections.abc import Iterable, Mapping, Sequence, Set
+from typing import Any
 
 import attrs
 
@@ -34,7 +35,7 @@ from mcpmock.protocol.messages import (
     StreamEnd,
 )
 
-from .overlaps import OverlapWaits
+from .overlaps import OverlapWaits, StatelessWaits
 from .timing import Pace
 
 ENDINGS = (StreamEnd, ProcessExit, ExchangeEnd)
@@ -91,7 +92,7 @@ class PendingMessages:
     unsent: Mapping[int, float]
     """When those are due that wait for nothing more."""
     held: Set[int]
-    waits: OverlapWaits
+    waits: OverlapWaits[Any]
     chain_due: Mapping[int | None, float]
     """When the latest message of a chain is due, where that is later than now."""
     progress_due: Mapping[int | None, float]
@@ -111,7 +112,7 @@ class Schedule:
     done: set[int]
     stateless: bool = False
     """The exchanges belong to no session: only those that overlap wait for each other."""
-    held: OverlapWaits = attrs.field(init=False)
+    held: OverlapWaits[int] = attrs.field(init=False)
     """Those that wait for overlapping requests only."""
     _times: _PacedTimes = attrs.field(init=False)
     _causes_missing: list[int] = attrs.field(init=False)
@@ -126,7 +127,10 @@ class Schedule:
     def __attrs_post_init__(self) -> None:
         self._times = _PacedTimes(self.pace)
         ranks = self.plan.request_ranks
-        self.held = OverlapWaits(self.pace, self.happened, ranks, self.stateless)
+        if self.stateless:
+            self.held = StatelessWaits(self.pace, self.happened, ranks=ranks)
+        else:
+            self.held = OverlapWaits(self.pace, self.happened)
         for event in self.happened:
             self.held.note_event(event, ranks.get(event))
         self._causes_missing = [len(planned.causes) for planned in self.plan.messages]
@@ -261,8 +265,10 @@ class Schedule:
         ready = dict(unheld or {})
         for position in positions:
             self._causes_missing[position] = -1
-            overlaps = self.plan.messages[position].overlaps
-            if overlaps is NO_OVERLAPS or not self.held.hold(position, overlaps, now):
+            waits = self.plan.messages[position].overlaps
+            if waits is NO_OVERLAPS or not self.held.hold(
+                position, waits.start, waits.stop, now, waits.others
+            ):
                 ready[position] = now
         if ready:
             self._enqueue(ready, now)

@@ -46,6 +46,7 @@ def test_they_are_the_same_however_they_are_read(between: bytes) -> None:
         session: [event.n for event in own] for session, own in events.of_sessions().items()
     }
     assert [event.frame for event in alone] == [events.frame(place) for place in range(7)]
+    assert [events.frame(place) for place in (5, 0)] == events.frames((5, 0))
     assert events == pickle.loads(pickle.dumps(events)) == alone
     with pytest.raises(IndexError):
         _ = events[7]
@@ -57,4 +58,3 @@ def test_their_lines_are_those_of_the_file() -> None:
     cassette = read("a.jsonl", first + HEADER + _LINES[0] + b"\n\n" + _LINES[1] + _LINES[2])
 
     assert [[2], [4, 7, 8]] == [[line for line, _ in numbered(take)] for take in cassette.takes]
-    assert [True, False] == [cassette.takes[1].events.holds(0, text) for text in (b'"id":1', b"up")]  # type: ignore[attr-defined]

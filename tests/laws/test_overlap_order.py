@@ -5,16 +5,16 @@ at every request that it waits for: on 1,000 generated recordings, each with a c
 from __future__ import annotations
 
 import heapq
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from random import Random
 from typing import Any
 
 import pytest
 
 from mcpmock.cassette.model import Episode
-from mcpmock.playback.overlaps import OverlapWaits
+from mcpmock.playback.overlaps import OverlapWaits, StatelessWaits
 from mcpmock.playback.plan.builder import build_plan
-from mcpmock.playback.plan.plan import OverlapFinder, Overlaps, ReplayPlan
+from mcpmock.playback.plan.plan import OverlapFinder, ReplayPlan
 from mcpmock.playback.schedule import ENDINGS, Schedule
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import C2S, Frame
@@ -42,21 +42,19 @@ PLANS = range(1000)
 TIMINGS = (Timing(), Timing(), Timing("recorded"), Timing("cap", 1500))
 
 
-class LookingWaits(OverlapWaits):
+class LookingStatelessWaits(StatelessWaits):
     """Looks at all that every held message waits for, whenever anything happens."""
 
     def note_event(self, event: int, rank: int | None) -> dict[int, float]:
         if rank is not None and self.since_s:
             self._graces_passed = 0
-        return self._take([one for one in self.since_s if not self._waits(self._overlaps[one])])
+        return self._take([one for one in self.since_s if not self._waits(one)])
 
-    def hold(self, position: int, overlaps: Overlaps, now: float) -> bool:
-        self.since_s[position], self._overlaps[position], self._missing[position] = (
-            now,
-            overlaps,
-            1,
-        )
-        return self._waits(overlaps) or not self._take([position])
+    def hold(
+        self, position: int, start: int, stop: int, now: float, others: Collection[int] = ()
+    ) -> bool:
+        self.since_s[position], self._overlaps[position] = now, (start, stop, others)
+        return self._waits(position) or not self._take([position])
 
     def take_expired(self, now: float) -> dict[int, float]:
         expired = [one for one in self.since_s if self._deadline(one) <= now]
@@ -66,11 +64,25 @@ class LookingWaits(OverlapWaits):
     def find_deadline(self) -> float | None:
         return min(map(self._deadline, self.since_s), default=None)
 
-    def _waits(self, overlaps: Overlaps) -> bool:
-        return any(event not in self.happened for event in overlaps)
+    def _waits(self, position: int) -> bool:
+        return any(event not in self.happened for event in self._events(position))
 
-    def _latest(self, overlaps: Overlaps, since: float) -> float:
-        return max((self.happened.get(event, since) for event in overlaps), default=since)
+    def _events(self, position: int) -> Iterator[int]:
+        start, stop, others = self._overlaps[position]
+        yield from (event for event, rank in self.ranks.items() if start <= rank < stop)
+        yield from others
+
+    def _last_heard(self, position: int) -> float:
+        since = self.since_s[position]
+        times = (self.happened.get(event, since) for event in self._events(position))
+        return max(times, default=since)
+
+
+class LookingWaits(LookingStatelessWaits):
+    """The same in a session."""
+
+    _grace = OverlapWaits._grace
+    _last_heard = OverlapWaits._last_heard
 
 
 class LookingSchedule(Schedule):
@@ -79,7 +91,8 @@ class LookingSchedule(Schedule):
     def __attrs_post_init__(self) -> None:
         super().__attrs_post_init__()
         ranks = self.plan.request_ranks
-        self.held = LookingWaits(self.pace, self.happened, ranks, self.stateless)
+        kind = LookingStatelessWaits if self.stateless else LookingWaits
+        self.held = kind(self.pace, self.happened, ranks=ranks)
 
     def _is_early_ending(self, position: int) -> bool:
         messages = self.plan.messages
@@ -223,7 +236,7 @@ def test_many_that_wait_for_the_same(monkeypatch: pytest.MonkeyPatch, latest_fir
     for rank in (*range(count // 2), *(reversed(rest) if latest_first else rest)):
         waits.happened[rank] = 0.0
         left += waits.note_event(rank, rank)
-        left += [] if waits.hold(rank, Overlaps((), rank + 1, count), 0.0) else [rank]
+        left += [] if waits.hold(rank, rank + 1, count, 0.0) else [rank]
 
     assert [*range(count)] == sorted(left)
     assert len(moves) < 20 * count

@@ -125,6 +125,7 @@ def take(random: Random) -> Iterator[Line]:
                 [[c(b"noise")]],
                 [[c(batch(request("b1", "x"), request("b2", "x")))]],
                 [[s(request(7, "ping"))]],
+                [[c(notification("x", {"name": "a", "arguments": {}}))]],
             )
         )
     yield from interleaved(random, rows)
