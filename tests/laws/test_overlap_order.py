@@ -42,7 +42,7 @@ PLANS = range(1000)
 TIMINGS = (Timing(), Timing(), Timing("recorded"), Timing("cap", 1500))
 
 
-class LookingStatelessWaits(StatelessWaits):
+class LookingStatelessWaits(StatelessWaits[int]):
     """Looks at all that every held message waits for, whenever anything happens."""
 
     def note_event(self, event: int, rank: int | None) -> dict[int, float]:
@@ -231,7 +231,7 @@ def test_many_that_wait_for_the_same(monkeypatch: pytest.MonkeyPatch, latest_fir
         push(heap, one)
 
     monkeypatch.setattr("mcpmock.playback.overlaps.heapq.heappush", counted)
-    waits, left = OverlapWaits(Pace(), {}), list[int]()
+    waits, left = OverlapWaits[int](Pace(), {}), list[int]()
     rest = range(count // 2, count)
     for rank in (*range(count // 2), *(reversed(rest) if latest_first else rest)):
         waits.happened[rank] = 0.0
