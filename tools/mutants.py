@@ -1,69 +1,132 @@
 """Changes one condition of a room at a time and runs the room's tests: what they do not notice is a
 row that a table of tests lacks, or a line that goes.
 
-    python tools/mutants.py playback                  # 20 mutants, seed 0: some minutes
+    python tools/mutants.py playback                  # 20 mutants, seed 0
     python tools/mutants.py faults 100 7 --tests tests/faults tests/fault_matrix
-    python tools/mutants.py playback 100 --only 12    # the twelfth again, with its difference
+    python tools/mutants.py playback 100 --only 12    # the twelfth again: its difference, all tests
 
 A mutant makes a condition true or false, or drops an operand of `and` and `or`, a branch of an `if`
-or a statement. It lives in a copy of the tree; the checkout is not touched. Exit status 1 if any
-survived.
+or a statement. No file is changed. The tests are collected once, and run once to see which of them
+reach which line; then each mutant is put into the functions of a forked process, which runs the
+tests that reach it, the quickest first, until one fails. What no test reaches, and what is not in
+a function, is imported with the mutant by a process that runs all tests. Exit status 1 if any
+mutant survived.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
+import gc
+import json
 import os
-import shutil
+import resource
 import subprocess
 import sys
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator, Sequence
 from difflib import unified_diff
+from importlib.machinery import SourceFileLoader
+from itertools import pairwise
 from pathlib import Path
 from random import Random
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryFile
+from time import process_time
+from types import CodeType, FrameType, FunctionType
+from typing import Any
 
 import attrs
+import pytest
 
 ROOT = Path(__file__).parents[1]
-TIMEOUT_S = 300.0
-"""A mutant that makes the tests run so long is noticed."""
+TEST_TIMEOUT_S = 30
+CPU_S = 120
+MEMORY_BYTES = 8 << 30
+"""A mutant that exceeds one of these is noticed."""
+_NOT_SWAPPED = 3
 
 
 @attrs.frozen
 class Mutant:
-    """A file with one change."""
+    """A file with one change, which moves no line."""
 
     path: Path
-    line: int
+    first_line: int
+    last_line: int
     what: str
     text: str
 
-    def difference(self) -> str:
-        """Return the change as a diff."""
-        old = (ROOT / self.path).read_text("utf-8").splitlines()
+    def __str__(self) -> str:
+        """Return the place and the change."""
+        old = self.path.read_text("utf-8").splitlines()
         lines = unified_diff(old, self.text.splitlines(), n=1, lineterm="")
-        return "\n".join(list(lines)[2:])
+        place = f"{self.path.relative_to(ROOT)}:{self.first_line}"
+        return "\n".join([f"{place}: {self.what}", *list(lines)[2:]])
+
+    def compiled(self) -> CodeType:
+        return compile(self.text, self.path, "exec", dont_inherit=True)
+
+    def import_instead(self) -> None:
+        """Let the mutant be imported from now on."""
+        get_code = SourceFileLoader.get_code
+
+        def mutated(loader: SourceFileLoader, name: str) -> CodeType | None:
+            return self.compiled() if loader.path == str(self.path) else get_code(loader, name)
+
+        SourceFileLoader.get_code = mutated  # type: ignore[method-assign]
+
+    def swap_in(self) -> bool:
+        """Give the functions that were imported the code of the mutant; return whether that can be
+        done: not outside functions.
+        """
+        found = dict(_codes_of_functions(self.compiled()))
+        old = dict(_codes_of_functions(compile(self.path.read_text("utf-8"), self.path, "exec")))
+        changed = {key: code for key, code in found.items() if code != old.get(key)}
+        gc.unfreeze()  # what conftest.py froze
+        swapped = False
+        for one in gc.get_objects():
+            if isinstance(one, FunctionType) and one.__code__.co_filename == str(self.path):
+                code = changed.get((one.__code__.co_qualname, one.__code__.co_firstlineno))
+                if code is not None:
+                    try:
+                        one.__code__ = code
+                    except ValueError:  # it lost a free variable
+                        return False
+                    swapped = True
+        return swapped
+
+
+def _codes_of_functions(code: CodeType) -> Iterator[tuple[tuple[str, int], CodeType]]:
+    for one in code.co_consts:
+        if isinstance(one, CodeType):
+            yield (one.co_qualname, one.co_firstlineno), one
+            yield from _codes_of_functions(one)
 
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
     """Yield all mutants of a file."""
-    source = path.read_text("utf-8")
+    data = path.read_bytes()
     starts = [0]
-    for line in source.encode().splitlines(keepends=True):
+    for line in data.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
-    data = source.encode()
 
     def changed(node: ast.expr | ast.stmt, new: str, what: str) -> Mutant:
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         start = starts[node.lineno - 1] + node.col_offset
         end = starts[node.end_lineno - 1] + node.end_col_offset
+        new += "\n" * (node.end_lineno - node.lineno)
+        if isinstance(node, ast.expr):
+            new = f"({new})"
         text = (data[:start] + new.encode() + data[end:]).decode()
-        return Mutant(path.relative_to(ROOT), node.lineno, what, text)
+        return Mutant(path, node.lineno, node.end_lineno, what, text)
 
-    for node in ast.walk(ast.parse(source)):
+    nodes = list(ast.walk(ast.parse(data)))
+    # Python 3.11 does not know where the parts of an f-string are.
+    in_strings = {part for one in nodes if isinstance(one, ast.JoinedStr) for part in ast.walk(one)}
+    for node in nodes:
+        if node in in_strings:
+            continue
         if isinstance(node, ast.If | ast.IfExp | ast.While) and not _is_typing(node.test):
             if not isinstance(node, ast.While):
                 yield changed(node.test, "True", "the condition is true")
@@ -76,7 +139,7 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
                 kept = [one for n, one in enumerate(node.values) if n != left_out]
                 word = " and " if isinstance(node.op, ast.And) else " or "
                 new = word.join(f"({ast.unparse(one)})" for one in kept)
-                yield changed(node, f"({new})", f"operand {left_out + 1} is dropped")
+                yield changed(node, new, f"operand {left_out + 1} is dropped")
         elif (
             isinstance(node, ast.Expr | ast.Assign | ast.AugAssign)
             and not isinstance(node.value, ast.Constant)
@@ -89,22 +152,99 @@ def _is_typing(test: ast.expr) -> bool:
     return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
 
 
-def run(mutant: Mutant | None, tests: list[str], tree: Path) -> bool:
-    """Return whether the tests pass in the copy, with a mutant."""
-    if mutant is not None:
-        (tree / mutant.path).write_text(mutant.text, "utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
-    environment = {**os.environ, "PYTHONPATH": str(tree), "PYTHONDONTWRITEBYTECODE": "1"}
-    try:
-        done = subprocess.run(
-            command, cwd=tree, env=environment, capture_output=True, timeout=TIMEOUT_S, check=False
-        )
-    except subprocess.TimeoutExpired:
-        return False
-    finally:
-        if mutant is not None:
-            shutil.copy(ROOT / mutant.path, tree / mutant.path)
-    return done.returncode == 0
+class Trials:
+    """Runs the collected tests with each mutant, each time in a forked process."""
+
+    def __init__(self, mutants: Sequence[Mutant]) -> None:
+        self._mutants = mutants
+        self.survived: list[bool | None] = [None] * len(mutants)
+        """By mutant; None where it needs a process of its own."""
+
+    def pytest_collection_finish(self, session: pytest.Session) -> None:
+        session.config.pluginmanager.unregister(name="terminalreporter")
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        with TemporaryFile("w+") as file:
+
+            def find_reaching() -> int:
+                json.dump(_reaching_tests(session, self._mutants), file)
+                file.flush()
+                return 0
+
+            _forked(find_reaching)
+            file.seek(0)
+            reaching: list[list[int]] = json.load(file)
+        for number, mutant in enumerate(self._mutants):
+
+            def run(mutant: Mutant = mutant, places: list[int] = reaching[number]) -> int:
+                if not places or not mutant.swap_in():
+                    return _NOT_SWAPPED
+                _limit()
+                items = [session.items[place] for place in places]
+                return int(any(session.testsfailed for _ in _runs(items)))
+
+            status = _forked(run)
+            if status != _NOT_SWAPPED:
+                self.survived[number] = status == 0
+            if status == 0:
+                print(f"{number + 1}. {mutant}", flush=True)
+        return True
+
+
+def _forked(work: Callable[[], int]) -> int:
+    """Do something in a forked process; return its exit status."""
+    pid = os.fork()
+    if pid == 0:
+        status = 1
+        try:
+            status = work()
+        finally:
+            os._exit(status)
+    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+
+
+def _limit() -> None:
+    resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
+
+
+def _runs(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
+    """Run tests; yield each when it is over."""
+    for item, following in pairwise([*items, None]):
+        assert item is not None
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        yield item
+
+
+def _reaching_tests(session: pytest.Session, mutants: Sequence[Mutant]) -> list[list[int]]:
+    """Return the places of the tests that reach the lines of each mutant, the quickest first."""
+    reached: set[tuple[str, int]] = set()
+    files = {str(one.path) for one in mutants}
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        if frame.f_code.co_filename not in files:
+            return None
+        if event == "line":
+            reached.add((frame.f_code.co_filename, frame.f_lineno))
+        return trace
+
+    lines = [
+        {(str(one.path), line) for line in range(one.first_line, one.last_line + 1)}
+        for one in mutants
+    ]
+    found: list[list[tuple[float, int]]] = [[] for _ in mutants]
+    threading.settrace(trace)
+    sys.settrace(trace)
+    start = process_time()
+    for place, _ in enumerate(_runs(session.items)):
+        end = process_time()
+        for mutant, own in zip(found, lines, strict=True):
+            if own & reached:
+                mutant.append((end - start, place))
+        reached.clear()
+        start = process_time()
+    return [[place for _, place in sorted(one)] for one in found]
 
 
 def main() -> None:
@@ -116,27 +256,33 @@ def main() -> None:
     parser.add_argument("--only", type=int, help="the number of one mutant")
     given = parser.parse_args()
     tests = given.tests or [f"tests/{given.room}"]
+    command = ["-q", "-x", "-n0", "-p", "no:cacheprovider", "-o", f"timeout={TEST_TIMEOUT_S}"]
     found = [
         one
         for path in sorted((ROOT / "mcpmock" / given.room).rglob("*.py"))
         for one in mutants_of(path)
     ]
     chosen = Random(given.seed).sample(found, min(given.mutants, len(found)))
-    print(f"{given.room}: {len(chosen)} of {len(found)} mutants, seed {given.seed}")
-    survived = 0
-    with TemporaryDirectory() as folder:
-        tree = Path(folder) / "tree"
-        ignored = shutil.ignore_patterns(".git", ".venv", ".*cache", "__pycache__")
-        shutil.copytree(ROOT, tree, ignore=ignored)
-        if not run(None, tests, tree):
-            sys.exit(f"{' '.join(tests)} fail without a mutant")
-        for number, mutant in enumerate(chosen, 1):
-            if given.only in (None, number) and run(mutant, tests, tree):
-                survived += 1
-                place = f"{mutant.path}:{mutant.line}"
-                print(f"{number}. {place}: {mutant.what}\n{mutant.difference()}", flush=True)
-    print(f"{given.room}: {survived} of {len(chosen)} mutants survived")
-    sys.exit(bool(survived))
+    os.chdir(ROOT)
+    if given.only is not None:
+        mutant = chosen[given.only - 1]
+        print(mutant, flush=True)
+        mutant.import_instead()
+        _limit()
+        sys.exit(not pytest.main([*command, *tests]))
+    print(f"{given.room}: {len(chosen)} of {len(found)} mutants, seed {given.seed}", flush=True)
+    trials = Trials(chosen)
+    status = pytest.main([*command, *tests], plugins=[trials])
+    if status:
+        sys.exit(status)
+    for number, mutant in enumerate(chosen):
+        if trials.survived[number] is None:
+            again = [sys.executable, *sys.argv, f"--only={number + 1}"]
+            trials.survived[number] = bool(subprocess.run(again, capture_output=True).returncode)
+            if trials.survived[number]:
+                print(f"{number + 1}. {mutant}", flush=True)
+    print(f"{given.room}: {sum(map(bool, trials.survived))} of {len(chosen)} mutants survived")
+    sys.exit(any(trials.survived))
 
 
 if __name__ == "__main__":
