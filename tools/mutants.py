@@ -237,11 +237,16 @@ def _reaching_tests(session: pytest.Session, mutants: Sequence[Mutant]) -> list[
     threading.settrace(trace)
     sys.settrace(trace)
     start = process_time()
-    for place, _ in enumerate(_runs(session.items)):
+    failed = 0
+    for place, item in enumerate(_runs(session.items)):
         end = process_time()
-        for mutant, own in zip(found, lines, strict=True):
-            if own & reached:
-                mutant.append((end - start, place))
+        if session.testsfailed > failed:
+            failed = session.testsfailed
+            print(f"{item.nodeid} fails without a mutant, and is left out", flush=True)
+        else:
+            for mutant, own in zip(found, lines, strict=True):
+                if own & reached:
+                    mutant.append((end - start, place))
         reached.clear()
         start = process_time()
     return [[place for _, place in sorted(one)] for one in found]

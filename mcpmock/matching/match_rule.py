@@ -30,7 +30,6 @@ _OUTPUT = "output"
 """The method, in rules of a diff, of output that is not a message: its document is `{"text": ...}`.
 """
 _MAX_KNOWN = 1024
-_PLAIN_WORD = lazy_pattern(r"[A-Za-z0-9_./:-]+")
 TOOL_ALONE = ("tools/call $.arguments", "prompts/get $.arguments")
 """The rules of `--match tool`."""
 
@@ -176,8 +175,6 @@ def rule_for(
 
 def as_glob(text: str) -> str:
     """Return a glob for this text alone, without the characters that end a word of a rule."""
-    if _PLAIN_WORD.fullmatch(text):
-        return text
     return "".join(
         f"[{char}]" if char in "*?[#" else "?" if char in " $" or not char.isprintable() else char
         for char in text

@@ -72,7 +72,7 @@ class DeferredRecorder(Stage):
     def _hold(self, one: _Held) -> None:
         self._held.append(one)
         self._size += _size(one.frames)
-        while self._size > self.most and self._held:
+        while self._size > self.most:
             lost = self._held.popleft().frames
             self._size -= _size(lost)
             self._lost += len(lost)

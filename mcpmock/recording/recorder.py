@@ -82,9 +82,8 @@ class Ledger:
         self.events += len(lines)
         if lines:
             self.append(lines)
-            if self.gaps:
-                self.noted_gaps += len(self.gaps)
-                self.gaps.clear()
+            self.noted_gaps += len(self.gaps)
+            self.gaps.clear()
         redactor = self.redactor
         if redactor is not None and redactor.table.learned:
             redactor.table.learned, self.revised_events = False, self.events
@@ -167,7 +166,7 @@ class Recorder(Stage):
         try:
             event = make()
             event.t, event.s = ledger.time(now), self.session
-            lines = ledger.gap_lines(event.t) if ledger.gaps else []
+            lines = ledger.gap_lines(event.t)
             event.n = ledger.events + len(lines) + 1
             ledger.write([*lines, msgspec.json.encode(event) + b"\n"])
         except Exception as error:  # noqa: BLE001 (law 6, as above)

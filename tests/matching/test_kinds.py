@@ -26,7 +26,11 @@ PAIRS: list[tuple[str, tuple[Any, Any], tuple[Any, ...]]] = [
     ("datetime", ("2026-02-28T10:00", "2026-02-28T10:00"), ("2026-02-28T10:00+99:00", "x")),
     ("path", ("/tmp/a", "~/a"), ("a/b", "", 1)),
     ("path", ("C:\\Users", "file:///tmp/a"), ("http://a/b", "C:")),
-    ("url", ("https://a.example/b?c", "ws://a"), ("/a", "a.example", "https://a b", "http:x", 1)),
+    (
+        "url",
+        ("https://a.example/b?c", "ws://a"),
+        ("/a", "a.example", "https://a b", "http:x", "://a", 1),
+    ),
     ("~0.01", (1, 1.01), (1.02, "1", True)),
     ("~1%", (1000, 1010), (1011, None)),
     ("text", (" Oslo  hotels", "oslo HOTELS"), ("oslo hotel", 1)),

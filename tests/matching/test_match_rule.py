@@ -39,6 +39,7 @@ ARGUMENTS = ("params", "arguments")
         ("$.arguments.items[?@['x=y']==3].id", {(*ARGUMENTS, "items", 0, "id")}),
         ("$.arguments['a b']", {(*ARGUMENTS, "a b")}),
         ("$.arguments.*[7]", set[Place]()),
+        ("$.arguments.id.x", set[Place]()),
         ("$.arguments['id', 'a b']", {(*ARGUMENTS, "id"), (*ARGUMENTS, "a b")}),
         (
             "$..id",
@@ -64,6 +65,7 @@ def test_a_path_selects_places(path: str, places: set[Place]) -> None:
         ("$.a", ("params", "a"), True),
         ("$.a", ("params", "a", 0, "b"), True),
         ("$.a", ("params",), False),
+        ("$.b", ("params", "a", "b"), False),
         ("$.a[*].b", ("params", "a", 3, "b"), True),
         ("$.a[*].b", ("params", "a", 3, "c"), False),
         ("$..id", ("params", "a", "id", "b"), True),
@@ -162,6 +164,7 @@ def test_a_glob_for_one_name(name: str) -> None:
     """It fits the name, is one word of a rule, and of wildcards has none but `?`."""
     glob = as_glob(name)
 
+    assert (glob == name) is (name in ("a", "\u00e9", "a=b"))
     assert fnmatchcase(name, glob)
     assert glob.isprintable()
     assert {" ", "$"}.isdisjoint(glob)
@@ -173,6 +176,7 @@ def test_what_a_rule_allows() -> None:
     assert MatchRule.parse("$.x").allows(UNSET, 1)
     assert MatchRule.parse("$.x=any").allows(None, 1)
     assert not MatchRule.parse("$.x=any").allows(UNSET, 1)
+    assert not MatchRule.parse("$.x=any").allows(1, UNSET)
     assert not MatchRule.parse("$.x=integer").allows("1", 1)
 
 
@@ -202,6 +206,14 @@ def test_what_is_no_rule(option: str, text: str, said: str) -> None:
     assert "\n" not in str(refused.value)
 
 
+@pytest.mark.parametrize(
+    ("rule", "unordered"), [("$.a", False), ("$.a=any", False), ("$.a=unordered", True)]
+)
+def test_which_rules_let_the_order_differ(rule: str, unordered: bool) -> None:
+    """Those of that kind."""
+    assert unordered is MatchRule.parse(rule).is_unordered
+
+
 def test_rules_add_up() -> None:
     """Each once; those that echo loosen too."""
     rules = MatchRules.parse(["$.a"], ["$.b=uuid"]) + MatchRules.parse(["$.a"], echo=["$.c"])
@@ -219,7 +231,9 @@ def test_rules_add_up() -> None:
         (("params", "id"), (1, 2), ("ignore", "m n $.params.id")),
         (("params", 0), (1, 2), ("ignore", "m n $.params[0]")),
         (("params", "a b", 3), (1, UNSET), ("ignore", 'm n $.params["a b"][3]')),
+        (("params", "a\nb"), (1, 2), ("ignore", 'm n $.params["a\\nb"]')),
         (("params", "a", "\x1b"), (1, 2), ("ignore", "m n $.a")),
+        (("params", "a", "\x1b"), ("/a", "/b"), ("ignore", "m n $.a")),
         (("params",), ({}, 1), ("ignore", "m n $.params")),
         (("result", "a"), (1, 2), ("ignore", "m n $.result.a")),
         ((), ({}, 1), ("ignore", "m n $")),

@@ -18,12 +18,15 @@ def test_until_then_nothing_is_noted() -> None:
     assert late.feed([c2s(INITIALIZE)], 1.0) is PASS
     late.feed([s2c(WELCOME)], 2.0)
     assert [] == tape.lines
-
+    late.receipt({"kind": "drop"}, s2c(WELCOME), 3.0)
     late.release(Recorder(ledger, 3))
-    assert [INITIALIZE, WELCOME] == tape.payloads()
-    assert [(1_000_000, 3), (2_000_000, 3)] == [(event.t, event.s) for event in tape.events()]
     late.feed([c2s(INITIALIZE)], 5.0)
-    assert 3 == len(tape.lines)
+    late.receipt({"kind": "delay"}, c2s(INITIALIZE), 6.0)
+
+    events = tape.events()
+    assert [INITIALIZE, WELCOME, None, INITIALIZE, None] == [event.payload for event in events]
+    assert [{"kind": "drop"}, {"kind": "delay"}] == [events[n].fault for n in (2, 4)]
+    assert [(t * 1_000_000, 3) for t in (1, 2, 3, 5, 6)] == [(one.t, one.s) for one in events]
 
 
 def test_what_is_held_is_bounded() -> None:

@@ -42,9 +42,9 @@ ALL: Sequence[Frame] = [
     s2c(b"banner", b"\r\n"),
     s2c(b"\xff"),
     logs("log\n"),
-    hangs_up(C2S),
     hangs_up(S2C),
     exits(3),
+    hangs_up(C2S),
 ]
 
 
@@ -54,8 +54,10 @@ def test_all_that_passes_is_noted(redactor: Redactor | None) -> None:
     tape = Tape()
     recorder = Recorder(Ledger(tape.append, redactor))
     for frame in ALL:
+        assert not recorder.ledger.ending  # before the client's input has ended
         [passed] = fed(recorder, frame)
         assert passed is frame
+    assert recorder.ledger.ending
 
     assert [seen(frame) for frame in ALL] == [
         seen(event.frame) for event in tape.events() if event.frame
@@ -116,6 +118,18 @@ def test_secrets_are_noted_as_placeholders_and_pass_as_they_are() -> None:
     )
 
 
+def test_a_secret_among_frames_that_come_together() -> None:
+    """Up to that event may a secret stand that was not known to be one."""
+    tape = Tape()
+    recorder = Recorder(Ledger(tape.append))
+    fed(recorder, c2s(b'{"a":"zK3-q9Xw7-4711"}'))
+    fed(recorder, c2s(b"{}"), c2s(b'{"password":"zK3-q9Xw7-4711"}'))
+    fed(recorder, c2s(b"{}"))
+
+    assert b"mcpmock:secret:password:1" in (tape.payloads()[2] or b"")
+    assert 3 == recorder.ledger.revised_events
+
+
 @pytest.mark.parametrize(
     "frame",
     [
@@ -133,6 +147,16 @@ def test_no_kind_of_frame_keeps_its_secret(frame: Frame) -> None:
     """Banners, torn lines, odd JSON and standard error lose their secrets too."""
     tape = Tape()
     fed(Recorder(Ledger(tape.append)), frame)
+
+    assert b"hunter2" not in b"".join(tape.lines)
+
+
+def test_a_secret_that_the_next_piece_of_standard_error_ends() -> None:
+    """It is replaced even where that piece looks like a message."""
+    tape = Tape()
+    recorder = Recorder(Ledger(tape.append))
+    fed(recorder, logs("password="))
+    fed(recorder, logs("{hunter2}\n"))
 
     assert b"hunter2" not in b"".join(tape.lines)
 
@@ -167,6 +191,7 @@ def test_the_same_value_is_the_same_placeholder_in_any_kind_of_frame() -> None:
         s2c(b'{"a":1}', b"\r\n"),
         s2c(b'{"a":1}', b""),
         logs("log\n"),
+        logs('{"a":1}'),
         hangs_up(S2C),
     ],
 )
@@ -205,6 +230,7 @@ def test_a_full_disk_is_a_counted_gap() -> None:
     assert [b"{}", None, b"[]", b"[]"] == tape.payloads()
     assert [(2, 10)] == tape.gaps()
     assert (2, ["No space left on device"] * 2) == (recorder.ledger.lost, told)
+    assert 1 == recorder.ledger.noted_gaps
     numbers = [event.n for event in tape.events()]
     assert sorted(set(numbers)) == numbers
 
@@ -247,16 +273,22 @@ def test_strict_hangs_up() -> None:
     assert [Hangup] == [type(action) for action in actions]
 
 
-def test_pieces_pass_at_once_and_are_noted_whole() -> None:
+@pytest.mark.parametrize("session", [1, 2])
+def test_pieces_pass_at_once_and_are_noted_whole(session: int) -> None:
     """The pieces of a long line pass as they come; the line is noted before the last passes."""
     tape = Tape()
-    recorder = Recorder(Ledger(tape.append))
-    pieces = [piece(b'{"a":'), piece(b'"b"'), piece(b"}", last=True)]
-    for one in pieces:
-        assert [one] == fed(recorder, one)
+    recorder = Recorder(Ledger(tape.append), session)
+    log, whole = logs("log\n"), s2c(b"{}")
+    for some in (
+        [whole, piece(b'{"a":')],
+        [log],
+        [piece(b'"b"')],
+        [piece(b"}", last=True), whole],
+    ):
+        assert some == fed(recorder, *some)
 
-    assert [b'{"a":"b"}'] == tape.payloads()
-    assert 1 == recorder.ledger.events
+    events = [(event.payload, event.oversize) for event in tape.events()]
+    assert [(raw, None) for raw in (b"{}", None, b'{"a":"b"}', b"{}")] == events
 
 
 def test_pieces_of_both_directions_do_not_mix() -> None:
@@ -291,14 +323,16 @@ def test_oversize() -> None:
 
 def test_a_lost_long_line_is_counted_whole() -> None:
     """Bytes of pieces that passed before the line could not be noted are in the gap too."""
-    tape = Tape(full=True)
-    recorder = Recorder(Ledger(tape.append))
+    tape, told = Tape(full=True), list[str]()
+    recorder = Recorder(Ledger(tape.append, on_gap=told.append))
+    fed(recorder, s2c(b"1"))
     for one in (piece(b"12345"), piece(b"678"), piece(b"9", last=True)):
         fed(recorder, one)
     tape.full = False
     recorder.ledger.finish(1.0)
 
-    assert [(1, 10)] == tape.gaps()
+    assert [(2, 12)] == tape.gaps()
+    assert 2 == len(told)
 
 
 def test_a_long_line_that_the_session_cut_off() -> None:

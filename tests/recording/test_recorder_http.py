@@ -26,7 +26,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.redaction.redactor import Redactor
-from tests.support import HEADER, INITIALIZE, WELCOME, c2s, request, response, seen
+from tests.support import HEADER, INITIALIZE, WELCOME, c2s, request, response, s2c, seen
 
 
 @attrs.define
@@ -167,6 +167,7 @@ def test_why_bodies_are_missing() -> None:
     fed(recorder, *(down(b"x", HttpBody(undecoded=coding)) for coding in codings))
     why = [f"a body cannot be decoded from {one}" for one in ("br", "gzip", "zstd")]
 
+    assert [] == take.lines
     assert [*why[:2], why[0], why[2]] == told[:4]
     assert "; ".join(why) == take.ledger.gaps[recorder.session].reason
 
@@ -220,6 +221,15 @@ def test_what_comes_the_other_way_cuts_nothing_off() -> None:
     fed(Recorder(take.ledger), piece(b"1}", C2S, last=True))
 
     assert [b"", b'{"a":1}'] == [frame.raw for frame in take.frames()]
+
+
+def test_an_exchange_behind_a_line() -> None:
+    """What came with it is looked at one by one: a body that is empty is no event."""
+    take = Take()
+    fed(Recorder(take.ledger), s2c(b"{}"), down(b"", HttpBody()))
+    fed(Recorder(take.ledger), down(b"", HttpBody()), s2c(b"[]"))
+
+    assert [b"{}", b"[]"] == [frame.raw for frame in take.frames()]
 
 
 def test_a_gap_is_told_in_its_own_session() -> None:
@@ -302,3 +312,38 @@ def test_a_receipt_is_an_event() -> None:
     [event] = take.events()
     assert (1, 500_000, 2, 3, "s2c") == (event.n, event.t, event.s, event.x, event.d)
     assert {"kind": "drop"} == event.fault
+
+
+def test_how_requests_are_authorized_is_an_event() -> None:
+    """Ahead of the requests."""
+    take = Take()
+    recorder = Recorder(take.ledger, 2)
+    recorder.begin(1.0)
+    recorder.authorized({"scheme": "bearer"}, 1.5)
+
+    assert [(1, 500_000, 2, {"scheme": "bearer"})] == [
+        (event.n, event.t, event.s, event.auth) for event in take.events()
+    ]
+
+
+@pytest.mark.parametrize("redactor", [None, Redactor()])
+def test_a_secret_in_a_receipt(redactor: Redactor | None) -> None:
+    """It is replaced as in messages."""
+    take = Take()
+    take.ledger.redactor = redactor
+    Recorder(take.ledger).receipt({"password": "hunter2"}, down(b"x"), 0)
+
+    [event] = take.events()
+    assert (redactor is None) is (event.fault == {"password": "hunter2"})
+
+
+def test_a_receipt_that_cannot_be_noted() -> None:
+    """It is an event that was lost; what was lost is told ahead of the next receipt."""
+    take = Take(full=True)
+    recorder = Recorder(take.ledger)
+    recorder.receipt({"kind": "drop"}, down(b"x"), 0)
+    take.full = False
+    recorder.receipt({"kind": "delay"}, down(b"x"), 0)
+
+    assert [(1, 1, 0)] == take.gaps()
+    assert [{"kind": "delay"}] == [one.fault for one in take.events()[1:]]
