@@ -190,7 +190,7 @@ class RedactionRules:
         """Return what they find in a text: values, and with `keys` what is assigned to names.
         Placeholders are left alone.
         """
-        if not text or not (self.values or (keys and self.keys)):
+        if not text or not (self.values or self.keys):
             return []
         decoded = text.decode("utf-8", "surrogateescape")
         if PLACEHOLDER in text:  # it has a name, a colon and a number in it

@@ -7,8 +7,16 @@ import json
 from mcpmock.cassette.parser import read
 from mcpmock.cassette.validate import inspect
 from mcpmock.errors import Level
-from mcpmock.redaction.cassettes import SecretFound, redact_cassette, scan_cassette
-from mcpmock.redaction.redactor import RULES
+from mcpmock.redaction.cassettes import (
+    LineReviser,
+    SecretFound,
+    redact_cassette,
+    scan_cassette,
+    with_rules,
+)
+from mcpmock.redaction.redaction_rules import NO_OWN_RULES, RedactionRules
+from mcpmock.redaction.redactor import RULES, Redactor
+from tests.support import c, call, cassette_bytes
 from tests.support.sealed import sealed
 
 HEADER = (
@@ -78,6 +86,51 @@ def test_placeholders_that_are_there_keep_their_numbers() -> None:
         json.loads(event.payload or b"")["token"] for event in read("", done.data).takes[0].events
     ]
     assert ["mcpmock:secret:token:7", "mcpmock:secret:token:8"] == tokens
+
+
+def test_a_secret_inside_a_text() -> None:
+    """It is at the path of the text, a number too."""
+    rules = RedactionRules.parse(["owner"])
+    text = '{"owner":"Ada","a":{"owner":7},"token":"abcdefgh12345"}'
+    found = scan_cassette(cassette_bytes(c(call(1, "t", note=text))), rules)
+
+    assert {"$.params.arguments.note"} == {secret.path for secret in found}
+    assert ["owner", "owner", "token"] == sorted(secret.kind for secret in found)
+
+
+def test_a_value_that_a_later_line_tells() -> None:
+    """It goes from lines before, whatever was redacted in them already, by rules of users too."""
+    early = call(1, "t", password="pa55word-x", note="of abcdefgh12345 and Lovelace-7")
+    late = call(2, "t", token="abcdefgh12345", owner="Lovelace-7")
+    rules = RedactionRules.parse(["owner"])
+    done = redact_cassette(cassette_bytes(c(early), c(late)), rules)
+
+    assert 2 == done.data.count(b',"redacted":true}')
+    assert 2 == done.data.count(b'"redacted"') - done.data.count(b'"footer"')
+    assert [] == scan_cassette(done.data, rules)
+    assert b"Lovelace" not in done.data
+
+
+def test_which_lines_keep_a_known_value() -> None:
+    """Those in which it is no string."""
+    redactor = Redactor()
+    redactor.json(call(1, "t", token="12345678"))
+    reviser = LineReviser(redactor)
+    for number, value in enumerate(("12345678", 12345678, "x"), 1):
+        reviser.revise(b'{"n":%d,"t":0,"d":"c2s","m":%b}' % (number, call(1, "t", a=value)))
+
+    assert {2} == reviser.suspects
+
+
+def test_the_rules_in_a_header_add_up() -> None:
+    """What was said stays; a header that says it already stays as it is."""
+    once = with_rules(b'{"mcpmock": 1}', RedactionRules.parse(["a"], path=["$.x"]))
+    twice = with_rules(once, RedactionRules.parse(["b", "a"]))
+
+    own = json.loads(twice)["redaction"]["own"]
+    assert (["a", "b"], ["$.params.x"]) == (own["keys"], own["paths"])
+    odd = b'{"mcpmock": 1, "redaction": {"rules": %d}}' % RULES
+    assert odd == with_rules(odd, NO_OWN_RULES)
 
 
 def test_damage_is_scanned_as_text() -> None:

@@ -21,6 +21,7 @@ from mcpmock.redaction.rule_table import read_redaction_rules
 from tests.support import INITIALIZE, batch, c, call, cassette_bytes, request, response
 
 HOLE = "mcpmock:secret"
+TOKEN = "ghp_" + "a1B2c3D4e5" * 4
 
 
 def redactor(**rules: list[str]) -> Redactor:
@@ -80,6 +81,14 @@ def test_names_that_do_not_fit(name: str) -> None:
         (r'"pin": "(\d+)"', '{"pin": "12", "n": "12"}', '{"pin": "<value:1>", "n": "12"}'),
         (r"\{.*\}", '{"pin": "12"}', "<value:1>"),
         (r"12", '{"pin": 12, "n": "12"}', '{"pin": 12, "n": "<value:1>"}'),
+        (r'"pin": "\d+"', '{"pin": "12", "n": 123}', '{<value:1>, "n": 123}'),
+        (r"42", "42", "<value:1>"),
+        (r"\s{3}", "a   b", "a   b"),
+        (
+            "of .* here",
+            f"of a {TOKEN} b sk-{'a' * 24} here",
+            "<value:3><github:1><value:4><sk:2><value:5>",
+        ),
         (r".+", f"a {HOLE}:token:7 b", f"<value:8> {HOLE}:token:7 <value:9>"),
     ],
 )
@@ -140,6 +149,25 @@ def test_numbers(value: float) -> None:
     assert found["accounts"]["account"] == [f"{HOLE}:account-number:1", f"{HOLE}:account:2"]
 
 
+@pytest.mark.parametrize("spelled", [b"100", b"1e2", b"100.0"])
+def test_equal_numbers(spelled: bytes) -> None:
+    """They have one placeholder, however they are written."""
+    redacted = redactor(key=["account"])
+    assert {"account": f"{HOLE}:account-number:1"} == arguments(redacted, account=100)
+    assert b"account-number:1" in redacted.json(call(1, "t", account=100).replace(b"100", spelled))
+
+
+def test_a_known_number() -> None:
+    """It goes wherever it is repeated, in a text too, unless the same digits are a text."""
+    redacted = redactor(key=["account"])
+    arguments(redacted, account=12345678)
+    number = f"{HOLE}:account-number:1"
+
+    assert {"n": number, "t": f"see {number}"} == arguments(redacted, n=12345678, t="see 12345678")
+    arguments(redacted, account="12345678")
+    assert {"t": f"see {HOLE}:account:2"} == arguments(redacted, t="see 12345678")
+
+
 @pytest.mark.parametrize("value", [True, False, None])
 def test_booleans_and_null_stay(value: bool | None) -> None:
     """They tell nothing."""
@@ -166,6 +194,8 @@ EVERYTHING: dict[str, list[str]] = {"key": ["*"], "value": [r"[\s\S]+"], "path":
         b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25","capabilities":{}}}',
         b'{"jsonrpc":"2.0","id":1,"method":"elicitation/create","params":{"requestedSchema":'
         b'{"type":"object","properties":{"who":{"type":"string","title":"Who"}}}}}',
+        rb'{"jsonrpc":"2.0","id":1,"result":{"tools":[{"name":"find","inputSchema":{"properties":'
+        rb'{"who":{"default":"{\"who\":\"Ada\"}","title":"as {\"who\":\"Ada\"}"}}}}]}}',
     ],
 )
 def test_what_the_protocol_needs_stays(message: bytes) -> None:
@@ -184,9 +214,8 @@ def test_a_rule_for_everything_leaves_a_handshake_readable() -> None:
 
 def test_names_that_are_kept() -> None:
     """They are none for the built-in rules; formats are secret still, and what a key names."""
-    token = "ghp_" + "a1B2c3D4e5" * 4
     redacted = redactor(keep=["*_token", "password"], key=["password"])
-    found = arguments(redacted, page_token="plain", my_token=token, password="open sesame")
+    found = arguments(redacted, page_token="plain", my_token=TOKEN, password="open sesame")
 
     assert "plain" == found["page_token"]
     assert f"{HOLE}:github:1" == found["my_token"]
@@ -203,6 +232,11 @@ def test_a_value_is_known_from_eight_characters_on() -> None:
     hole = f"{HOLE}:org:2"
 
     assert f"Ada of {hole}, sublovelaces, at /home/{hole}?" == found["result"]["content"][0]["text"]
+    tools = response(1, {"tools": [{"name": "t", "inputSchema": {"title": "of lovelaces"}}]})
+    assert tools == redacted.json(tools)
+    given = {"who": '{"a":"Ada"}'}
+    assert {"who": f"{HOLE}:who:3"} == arguments(redacted, **given)
+    assert {"t": f"{HOLE}:who:3"} == arguments(redacted, t=given["who"])
 
 
 @pytest.mark.parametrize(

@@ -168,6 +168,7 @@ def test_a_torn_secret() -> None:
     [
         ("API_KEY=abc rest", "API_KEY=mcpmock:secret:api-key:1 rest"),
         ('token: "abc" x', 'token: "mcpmock:secret:token:1" x'),
+        ('PASSWORD="abc #d" x', 'PASSWORD="mcpmock:secret:password:1" x'),
         ('{"password": "abc"', '{"password": "mcpmock:secret:password:1"'),
         ("plain banner on port=3000", "plain banner on port=3000"),
         ("max_tokens=5", "max_tokens=5"),
@@ -198,6 +199,9 @@ def test_text(text: str, shown: str) -> None:
         (["--token", "--verbose", "x"], ["--token", "--verbose", "x"]),
         (["postgres://u:abc@h/db"], ["postgres://u:mcpmock:secret:userinfo:1@h/db"]),
         (["--header", f"X: {GITHUB}"], ["--header", "X: mcpmock:secret:github:1"]),
+        (['{"token":"abc"}'], ['{"token":"mcpmock:secret:token:1"}']),
+        ([r'[{"to\u006ben":"abc"}]'], [r'[{"to\u006ben":"mcpmock:secret:token:1"}]']),
+        (['{"a":{"token":"abc"'], ['{"a":{"token":mcpmock:secret:token:1']),
         (["npx", "-y", "srv", "--max-tokens", "5"], ["npx", "-y", "srv", "--max-tokens", "5"]),
         ([], []),
     ],

@@ -36,6 +36,7 @@ def test_formats(text: bytes, found: list[tuple[bytes, str]]) -> None:
         (b"API_KEY=abc max_tokens=5", [(b"abc", "api-key")]),
         (b'{"password": "a b"', [(b"a b", "password")]),
         (b"token='Bearer abc'", [(b"abc", "token")]),
+        (b"API_KEY=${KEY}\nTOKEN=None\nPASSWORD=PASSWORD\n", []),
     ],
 )
 def test_assignments(text: bytes, found: list[tuple[bytes, str]]) -> None:

@@ -146,6 +146,23 @@ def test_takes_are_apart() -> None:
     assert [ENTRY, TRUE] == entries(with_true_digests(takes))
 
 
+@pytest.mark.parametrize("line", [b'{"n":1,"t":0,"d":"s2c","stderr":"@"}', b'{"n":1,"t":0,"m":"@'])
+def test_lines_that_are_no_messages(line: bytes) -> None:
+    """They name no file, and nothing does before a header."""
+    line = line.replace(b"@", b'"digest"')
+
+    assert [[]] == redacted_files_in([b'{"mcpmock":1}', line])
+    assert [] == redacted_files_in([b'{"n":1,"t":0,"d":"s2c","m":{"digest":1}}'])
+
+
+def test_an_entry_whose_files_are_no_list() -> None:
+    """It stays; the others are corrected."""
+    odd = {**ENTRY, "resources": 5}
+    events = [*listed(), *got(entry=odd), *read(3, NOTES, text=SECRET)]
+
+    assert [TRUE, odd] == entries(with_true_digests(cassette(*events)))
+
+
 def test_what_redact_makes_of_a_cassette() -> None:
     """The manifest stays true; the file in it is redacted."""
     found = cassette(*listed(), *read(3, NOTES, text="password: hunter2hunter2\n"))

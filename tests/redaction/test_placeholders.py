@@ -1,0 +1,48 @@
+"""Values back in the place of placeholders, in the spelling that they had."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+
+import pytest
+
+from mcpmock.redaction import placeholders
+from mcpmock.redaction.json_escapes import StringSpelling, spelling_of
+
+TOKEN, NUMBER = "mcpmock:secret:token:1", "mcpmock:secret:n-number:1"
+
+
+@pytest.mark.parametrize(
+    ("raw", "filled"),
+    [
+        (b64encode(f"see {TOKEN}".encode()), b64encode(b"see x")),
+        (f'{{"a":"{NUMBER}"}}'.encode(), b'{"a":7.5}'),
+        (rf'{{"a":"{{\"b\":\"{NUMBER}\"}}"}}'.encode(), rb'{"a":"{\"b\":7.5}"}'),
+        (b'{"a":"mcpmock:secret:n-number:2"}', b'{"a":0}'),
+    ],
+)
+def test_encoded_values_and_numbers(raw: bytes, filled: bytes) -> None:
+    """A value is encoded as its placeholder is, and a number has no quotes."""
+    assert filled == placeholders.fill(raw, {TOKEN: "x", NUMBER: "7.5"})
+
+
+@pytest.mark.parametrize(
+    ("spelling", "spelled"),
+    [
+        (StringSpelling(), "a/\u00e9<'"),
+        (StringSpelling(slashes=True), "a\\/\u00e9<'"),
+        (StringSpelling("x"), r"a/\u00e9<'"),
+        (StringSpelling("X", slashes=True), r"a\/\u00E9<'"),
+        (StringSpelling(html=True), "a/\u00e9\\u003c'"),
+        (StringSpelling("X", html=True), r"a/\u00E9\u003C\u0027"),
+    ],
+)
+def test_spellings(spelling: StringSpelling, spelled: str) -> None:
+    """A text is spelled as a writer of JSON did, which is read from what it wrote, and which the
+    placeholder tells.
+    """
+    assert spelled == spelling.spell("a/\u00e9<'")
+    assert spelling == spelling_of(spelled.encode())
+    hole = placeholders.spelled(TOKEN.encode(), spelling)
+    assert TOKEN.encode() == placeholders.unspelled(hole)
+    assert "a/\u00e9<'" == placeholders.read_value(hole, spelled)
