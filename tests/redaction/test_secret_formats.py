@@ -10,7 +10,13 @@ import pytest
 
 from mcpmock.protocol.raw_json import Span
 from mcpmock.redaction.redactor import Redactor
-from mcpmock.redaction.secret_formats import assignments, formats, suspicious, without_scheme
+from mcpmock.redaction.secret_formats import (
+    assignments,
+    formats,
+    settings,
+    suspicious,
+    without_scheme,
+)
 from mcpmock.redaction.secret_names import SECRET_ENDINGS, kind_of_name
 
 
@@ -36,12 +42,24 @@ def test_formats(text: bytes, found: list[tuple[bytes, str]]) -> None:
         (b"API_KEY=abc max_tokens=5", [(b"abc", "api-key")]),
         (b'{"password": "a b"', [(b"a b", "password")]),
         (b"token='Bearer abc'", [(b"abc", "token")]),
-        (b"API_KEY=${KEY}\nTOKEN=None\nPASSWORD=PASSWORD\n", []),
     ],
 )
 def test_assignments(text: bytes, found: list[tuple[bytes, str]]) -> None:
     """What is assigned to a secret's name is found without its quotes and its scheme."""
     assert found == [(text[span.start : span.end], kind) for span, kind in assignments(text)]
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (b"API_KEY=a;b # c", [b"a;b"]),
+        (b"x API_KEY=ab", []),
+        *((b"API_KEY=" + value, []) for value in (b"${KEY}", b"None", b"API_KEY", b"null")),
+    ],
+)
+def test_settings(text: bytes, found: list[bytes]) -> None:
+    """What is assigned on a line of its own is found, unless it is code."""
+    assert found == [text[span.start : span.end] for span, _ in settings(text)]
 
 
 def test_a_scheme_is_no_secret() -> None:
