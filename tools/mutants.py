@@ -2,7 +2,7 @@
 row that a table of tests lacks, or a line that goes.
 
     python tools/mutants.py playback                  # 20 mutants, seed 0
-    python tools/mutants.py faults 100 7 --tests tests/faults tests/fault_matrix
+    python tools/mutants.py faults 100 7 --tests tests/faults/kinds
     python tools/mutants.py playback 100 --only 12    # the twelfth again: its difference, all tests
 
 A mutant makes a condition true or false, or drops an operand of `and` and `or`, a branch of an `if`
@@ -43,6 +43,11 @@ TEST_TIMEOUT_S = 30
 CPU_S = 120
 MEMORY_BYTES = 8 << 30
 """A mutant that exceeds one of these is noticed."""
+TESTS_ELSEWHERE = {
+    "faults": ["tests/fault_matrix"],
+    "redaction": ["tests/playback/test_placeholders.py", "tests/playback/test_own_redaction.py"],
+}
+"""The tests of a room that do not stand in `tests/ROOM`."""
 _NOT_SWAPPED = 3
 
 
@@ -51,6 +56,7 @@ class Mutant:
     """A file with one change, which moves no line."""
 
     path: Path
+    source: str
     first_line: int
     last_line: int
     what: str
@@ -58,8 +64,7 @@ class Mutant:
 
     def __str__(self) -> str:
         """Return the place and the change."""
-        old = self.path.read_text("utf-8").splitlines()
-        lines = unified_diff(old, self.text.splitlines(), n=1, lineterm="")
+        lines = unified_diff(self.source.splitlines(), self.text.splitlines(), n=1, lineterm="")
         place = f"{self.path.relative_to(ROOT)}:{self.first_line}"
         return "\n".join([f"{place}: {self.what}", *list(lines)[2:]])
 
@@ -73,14 +78,14 @@ class Mutant:
         def mutated(loader: SourceFileLoader, name: str) -> CodeType | None:
             return self.compiled() if loader.path == str(self.path) else get_code(loader, name)
 
-        SourceFileLoader.get_code = mutated  # type: ignore[method-assign]
+        SourceFileLoader.get_code = mutated  # type: ignore[assignment, method-assign]
 
     def swap_in(self) -> bool:
         """Give the functions that were imported the code of the mutant; return whether that can be
         done: not outside functions.
         """
         found = dict(_codes_of_functions(self.compiled()))
-        old = dict(_codes_of_functions(compile(self.path.read_text("utf-8"), self.path, "exec")))
+        old = dict(_codes_of_functions(compile(self.source, self.path, "exec")))
         changed = {key: code for key, code in found.items() if code != old.get(key)}
         gc.unfreeze()  # what conftest.py froze
         swapped = False
@@ -105,7 +110,8 @@ def _codes_of_functions(code: CodeType) -> Iterator[tuple[tuple[str, int], CodeT
 
 def mutants_of(path: Path) -> Iterator[Mutant]:
     """Yield all mutants of a file."""
-    data = path.read_bytes()
+    source = path.read_text("utf-8")
+    data = source.encode()
     starts = [0]
     for line in data.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
@@ -119,7 +125,7 @@ def mutants_of(path: Path) -> Iterator[Mutant]:
         if isinstance(node, ast.expr):
             new = f"({new})"
         text = (data[:start] + new.encode() + data[end:]).decode()
-        return Mutant(path, node.lineno, node.end_lineno, what, text)
+        return Mutant(path, source, node.lineno, node.end_lineno, what, text)
 
     nodes = list(ast.walk(ast.parse(data)))
     # Python 3.11 does not know where the parts of an f-string are.
@@ -257,11 +263,11 @@ def main() -> None:
     parser.add_argument("room")
     parser.add_argument("mutants", nargs="?", type=int, default=20)
     parser.add_argument("seed", nargs="?", type=int, default=0)
-    parser.add_argument("--tests", nargs="+", help="instead of tests/ROOM")
+    parser.add_argument("--tests", nargs="+", help="instead of those of the room")
     parser.add_argument("--only", type=int, help="the number of one mutant")
     given = parser.parse_args()
-    tests = given.tests or [f"tests/{given.room}"]
-    command = ["-q", "-x", "-n0", "-p", "no:cacheprovider", "-o", f"timeout={TEST_TIMEOUT_S}"]
+    tests = given.tests or [f"tests/{given.room}", *TESTS_ELSEWHERE.get(given.room, ())]
+    command = ["-qx", "-n0", "-mnot parts", "-pno:cacheprovider", f"-otimeout={TEST_TIMEOUT_S}"]
     found = [
         one
         for path in sorted((ROOT / "mcpmock" / given.room).rglob("*.py"))
