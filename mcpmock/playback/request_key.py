@@ -17,7 +17,6 @@ import attrs
 import msgspec
 from msgspec import UNSET
 
-from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.messages import (
     Batch,
     Content,
@@ -29,6 +28,7 @@ from mcpmock.protocol.messages import (
     parse_items,
 )
 from mcpmock.protocol.methods import NAMES
+from mcpmock.protocol.raw_json import UNREADABLE
 
 from .header_profile import Fingerprint, at, fingerprint
 from .variables import compare
@@ -56,7 +56,8 @@ _OPTIONAL = frozenset(("_meta", "arguments", "context", "cursor"))
 `completion/complete` the arguments in the `context` too.
 """
 # The official SDKs leave out the arguments of a call without any, other clients send `{}` or null.
-_MAY_HOLD_FLOAT = lazy_pattern(rb"[0-9](?:\.[0-9]|[eE][-+0-9])|NaN|Infinity")
+_MAX_BRACKETS = 50
+"""A value with more may be too deep for those who walk over it."""
 _OF_PROTOCOL = "io.modelcontextprotocol/"
 """Specification, "_meta": the prefix of what the protocol itself defines there."""
 _CLIENT_INFO = "io.modelcontextprotocol/clientInfo"
@@ -202,13 +203,15 @@ def significant(params: bytes | None) -> Any:
     """
     if params is None:
         return {}
-    value = decode(params)
+    try:
+        value = _decoder.decode(params)
+        plain = params.count(b"{") + params.count(b"[") < _MAX_BRACKETS
+    except UNREADABLE:
+        value, plain = decode(params), False
     if value is None and params != b"null":
         return params
-    if not _MAY_HOLD_FLOAT.search(params) and params.count(b"{") + params.count(b"[") < 50:
-        return _without_volatile(value)  # a third of the time
     try:
-        return _without_volatile(_normalize_numbers(value))
+        return _without_volatile(value if plain else _normalize_numbers(value))
     except RecursionError:
         return params
 
@@ -297,11 +300,19 @@ def _normalize_numbers(value: Any) -> Any:
     different from null.
     """
     if isinstance(value, float):
-        if not math.isfinite(value):
-            return f"\0{value}"
-        return int(value) if value.is_integer() else value
+        return _normalize_float(value)
     if isinstance(value, dict):
         return {name: _normalize_numbers(inner) for name, inner in value.items()}
     if isinstance(value, list):
         return [_normalize_numbers(inner) for inner in value]
     return value
+
+
+def _normalize_float(value: str | float) -> int | float | str:
+    number = float(value)
+    if not math.isfinite(number):
+        return f"\0{number}"
+    return int(number) if number.is_integer() else number
+
+
+_decoder = msgspec.json.Decoder(float_hook=_normalize_float)

@@ -169,17 +169,18 @@ class _Comparer:
         label, namings = new.label, conversations.namings
         self.calls[label] += 1
         self.findings.compare_documents("request-changed", old, new, label, namings)
+        ours, theirs = old.answers, new.answers
         same = [
             self._compare_answers(one, other, label, namings)
-            for one, other in zip(old.answers, new.answers, strict=False)
+            for one, other in zip(ours, theirs, strict=False)
         ]
         # Whether an abandoned call is still answered is a matter of timing.
         abandoned = old.abandoned or new.abandoned
-        for answer in () if abandoned else old.answers[len(new.answers) :]:
+        for answer in () if abandoned else ours[len(theirs) :]:
             self.findings.only_in_old("answer", answer, label, new=new.where)
-        for answer in () if abandoned else new.answers[len(old.answers) :]:
+        for answer in () if abandoned else theirs[len(ours) :]:
             self.findings.only_in_new("answer", answer, label, old=old.where)
-        if all(same) and len(old.answers) == len(new.answers):
+        if all(same) and len(ours) == len(theirs):
             self._compare_statuses(old, new, conversations)
 
     def _compare_answers(

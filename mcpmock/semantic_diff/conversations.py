@@ -9,6 +9,7 @@ the call or came on its stream, and presumably if the call was the only open one
 
 from __future__ import annotations
 
+import sys
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator
 from functools import cached_property
@@ -21,7 +22,15 @@ from mcpmock.playback.plan.steps import bare
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED, Correlation, id_space
 
-from .message import DiffMessage, SingleMessage, join_pages, with_message
+from .message import (
+    DiffMessage,
+    SessionMessages,
+    SingleMessage,
+    join_pages,
+    messages_in,
+    with_one_more,
+)
+from .normalize import ComparedKeys
 from .severity import EventLocation
 
 _KILL_SIGNALS = {1, 2, 9, 15}
@@ -41,8 +50,7 @@ unknown request.
 class RecordedConversation:
     """One session of one take."""
 
-    number: int
-    """The number of its take, from 1."""
+    messages: SessionMessages
     transport: str
     """The transport of the take."""
     calls: list[DiffMessage] = attrs.field(factory=list)
@@ -58,9 +66,9 @@ class RecordedConversation:
     failed_at: EventLocation | None = None
 
     @cached_property
-    def keys(self) -> tuple[tuple[str, bytes], ...]:
-        """The methods and parameters of the calls, in order."""
-        return tuple((call.method, call.bare_key) for call in self.calls)
+    def keys(self) -> tuple[bytes, ...]:
+        """The keys of the calls, in order."""
+        return tuple(call.bare_key for call in self.calls)
 
 
 def read_conversations(
@@ -74,13 +82,15 @@ def read_conversations(
     for number, (take, flat_take) in enumerate(zip(cassette.takes, flat.takes, strict=True), 1):
         readers: dict[int, _Reader] = {}
         transport = take.transport
-        for done, event in enumerate(flat_take.events):
+        events = flat_take.events
+        for place, event in enumerate(events):
             reader = readers.get(event.s)
             if reader is None:
-                reader = readers[event.s] = _Reader(RecordedConversation(number, transport))
-            reader.read(event)
-            if count is not None and not done % _EVENTS_PER_COUNT:
-                count(min(_EVENTS_PER_COUNT, len(flat_take.events) - done))
+                messages = SessionMessages(number, events)
+                reader = readers[event.s] = _Reader(RecordedConversation(messages, transport))
+            reader.read(event, place)
+            if count is not None and not place % _EVENTS_PER_COUNT:
+                count(min(_EVENTS_PER_COUNT, len(events) - place))
         exchanges = take.events if has_exchanges(take.events) else ()
         for s, verb, x, status in _statuses(exchanges):
             if s in readers:
@@ -112,33 +122,32 @@ class _Reader:
     )
     _requests: list[DiffMessage] = attrs.field(factory=list)
     """All requests of both sides."""
-    _rank: int = 0
     _left: bool = False
     _signalled: int | None = None
-    """Behind which message the client sent the server's process a signal that may end it."""
+    """Before which message the client sent the server's process a signal that may end it."""
 
-    def read(self, event: Event) -> None:
+    def read(self, event: Event, place: int) -> None:
+        """Read the next event of the session; `place` is where it stands in the take."""
         frame = event.frame
         if frame is None:
             return
         if frame.fact is not None:
             self._read_fact(event, frame)
             return
-        for message, raw in _messages(frame):
-            self._rank += 1
-            self._read_message(event, frame, message, raw)
+        for message, _ in messages_in(frame):
+            self._read_message(event.s, frame, message, self.conversation.messages.add(place))
 
     def finish(self, left: Collection[int | None]) -> RecordedConversation:
         """Return the conversation; `left` are the exchanges that the client ended."""
         for call in self.conversation.calls:
             gone = call.exchange is not None and call.exchange in left
-            call.abandoned = call.abandoned or (gone and not call.answers)
+            call.abandoned = call.abandoned or (gone and not call.answer_ranks)
         self.conversation.calls = join_pages(self.conversation.calls)
         return self.conversation
 
     def _read_fact(self, event: Event, frame: m.Frame) -> None:
         if isinstance(frame.fact, m.StopSignal):
-            self._signalled = self._rank
+            self._signalled = len(self.conversation.messages)
         elif isinstance(frame.fact, m.StreamEnd) and frame.direction is m.C2S:
             self._left = True
         elif isinstance(frame.fact, m.ProcessExit) and not self._left and self._signalled is None:
@@ -149,21 +158,29 @@ class _Reader:
                 self.conversation.failure = f"exit {code}"
             else:
                 return
-            self.conversation.failed_at = self._where(event)
+            take = self.conversation.messages.take
+            self.conversation.failed_at = EventLocation(take, event.n)
 
     def _read_message(
-        self, event: Event, frame: m.Frame, message: SingleMessage, raw: bytes
+        self, session: int, frame: m.Frame, message: SingleMessage, rank: int
     ) -> None:
-        calls = self._sessions[id_space(event.s, event.x)]
-        note = calls.note(frame.direction, message, len(self._requests), event.x)
+        exchange = frame.exchange
+        calls = self._sessions[id_space(session, exchange)]
+        note = calls.note(frame.direction, message, len(self._requests), exchange)
+        if isinstance(message, m.Response) and note.call is not None:
+            answered = self._requests[note.call.index]
+            answered.answer_ranks = with_one_more(answered.answer_ranks, rank)
+            if self._signalled is not None and answered.rank >= self._signalled:
+                self._signalled = None  # the server goes on
+            return
+        method = note.method or _SUBSTITUTE_METHODS.get(type(message), "(empty)")
         one = DiffMessage(
-            where=self._where(event),
-            rank=self._rank,
+            messages=self.conversation.messages,
+            rank=rank,
             direction=frame.direction,
-            message=message,
-            raw=raw if isinstance(message, m.Opaque) else b"",
-            method=note.method or _SUBSTITUTE_METHODS.get(type(message), "(empty)"),
-            exchange=event.x,
+            kind=type(message),
+            method=sys.intern(method),
+            exchange=exchange,
         )
         if isinstance(message, m.Opaque):
             self.conversation.noise.append(one)
@@ -171,47 +188,25 @@ class _Reader:
         if isinstance(message, m.Request):
             self._requests.append(one)
             if frame.direction is m.C2S:
+                one.keys = ComparedKeys.of_request(message)
                 self.conversation.calls.append(one)
                 return
         named = None if note.call is None else self._requests[note.call.index]
-        if isinstance(message, m.Response) and named is not None:
-            one.sure = True
-            named.answers = with_message(named.answers, one)
-            if self._signalled is not None and named.rank > self._signalled:
-                self._signalled = None  # the server goes on
-            return
         if one.method == CANCELLED:
             # Cancellation: it "MUST only reference requests that ... are believed to still be
             # in-progress", and some clients send one behind each answer. It changes nothing.
-            if named is None or named.answers:
+            if named is None or named.answer_ranks:
                 return
             named.abandoned = True
-        one_stream = event.x is None or self.conversation.transport == "sse"
+        one_stream = exchange is None or self.conversation.transport == "sse"
         call = (
             note.call
             if frame.direction is m.C2S
-            else calls.related(message, note, event.x, guess=one_stream)
+            else calls.related(message, note, exchange, guess=one_stream)
         )
         if call is None or call.direction is not m.C2S:
             self.conversation.unrelated.append(one)
             return
-        one.sure = call is note.call or (call.exchange == event.x is not None)
+        one.sure = call is note.call or (call.exchange == exchange is not None)
         owner = self._requests[call.index]
-        owner.within = with_message(owner.within, one)
-
-    def _where(self, event: Event) -> EventLocation:
-        return EventLocation(self.conversation.number, event.n)
-
-
-def _messages(frame: m.Frame) -> Iterable[tuple[SingleMessage, bytes]]:
-    """Return the message, or the members of a batch: a diff ignores the packing."""
-    content = frame.content
-    if isinstance(content, (m.Request, m.Notification, m.Response, m.Opaque)):
-        return [(content, frame.raw)]
-    items: Iterable[m.Message] = m.parse_items(frame.raw)
-    kept = (
-        item
-        for item in items
-        if isinstance(item, (m.Request, m.Notification, m.Response, m.Opaque))
-    )
-    return [(item, b"") for item in kept]
+        owner.within = with_one_more(owner.within, one)

@@ -7,31 +7,88 @@ is compared of a message.
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 import attrs
+import msgspec
 
+from mcpmock.cassette.model import Event, frame_at
 from mcpmock.matching.match_rule import Label
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.methods import LISTS
 
-from .normalize import ComparedKeys, Document, content_of, keys_of
+from .normalize import ComparedKeys, Document, content_of
 from .severity import EventLocation
 
+_T = TypeVar("_T")
 SingleMessage = m.Request | m.Notification | m.Response | m.Opaque
 
 
 @attrs.define(eq=False)
-class DiffMessage:
+class SessionMessages:
+    """Where the messages of one session are in the events of its take; they are read anew each
+    time, so that a large recording is not held in memory.
+    """
+
+    take: int
+    """The number of the take, from 1."""
+    events: Sequence[Event]
+    _places: array[int] = attrs.field(factory=lambda: array("I"))
+    """By the rank of a message, the place of its event."""
+    _joined: dict[int, m.Response] = attrs.field(factory=dict)
+    """By the rank of the first page of a list, an answer with all pages."""
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def add(self, place: int) -> int:
+        """Add the next message, which is in this event, and return its rank."""
+        self._places.append(place)
+        return len(self._places) - 1
+
+    def read(self, rank: int) -> tuple[SingleMessage, bytes]:
+        """Return a message, and the bytes of what is no message."""
+        if rank in self._joined:
+            return self._joined[rank], b""
+        place = self._places[rank]
+        frame = frame_at(self.events, place)
+        assert frame is not None
+        found = messages_in(frame)
+        return found[0] if len(found) == 1 else found[rank - bisect_left(self._places, place)]
+
+    def join(self, rank: int, whole: m.Response) -> None:
+        """Put an answer with all pages of a list in the place of its first page."""
+        self._joined[rank] = whole
+
+    def where(self, rank: int) -> EventLocation:
+        return EventLocation(self.take, self.events[self._places[rank]].n)
+
+
+def messages_in(frame: m.Frame) -> Sequence[tuple[SingleMessage, bytes]]:
+    """Return the message of a frame, or the members of a batch: a diff ignores the packing."""
+    content = frame.content
+    if isinstance(content, (m.Request, m.Notification, m.Response, m.Opaque)):
+        return [(content, frame.raw)]
+    items: Iterable[m.Message] = m.parse_items(frame.raw)
+    return [
+        (item, b"")
+        for item in items
+        if isinstance(item, (m.Request, m.Notification, m.Response, m.Opaque))
+    ]
+
+
+# A Struct, because there is one for each message but answers: it takes the least memory.
+class DiffMessage(msgspec.Struct, eq=False, gc=False):
     """One message; a request has its answers and the messages that belong to it."""
 
-    where: EventLocation
+    messages: SessionMessages
     rank: int
     """Its number among all messages of the conversation."""
     direction: m.Direction
-    message: SingleMessage
-    raw: bytes
-    """Of what is no message."""
+    kind: type[SingleMessage]
     method: str
     """Its own method, or that of the request it answers; of other messages, what they are."""
     sure: bool = False
@@ -41,16 +98,35 @@ class DiffMessage:
     """Whether the client cancelled it, or left before it was answered: what the server still sends
     is then a matter of timing.
     """
-    answers: Sequence[DiffMessage] = ()
+    answer_ranks: Sequence[int] = ()
     within: Sequence[DiffMessage] = ()
-    _keys: ComparedKeys | None = None
+    keys: ComparedKeys | None = None
+    """None until they are first needed."""
+
+    @property
+    def where(self) -> EventLocation:
+        return self.messages.where(self.rank)
+
+    @property
+    def message(self) -> SingleMessage:
+        return self.messages.read(self.rank)[0]
+
+    @property
+    def answers(self) -> list[DiffMessage]:
+        """The answers to a request; made on each access."""
+        back = self.direction.back
+        return [
+            DiffMessage(self.messages, rank, back, m.Response, self.method, sure=True)
+            for rank in self.answer_ranks
+        ]
 
     @property
     def document(self) -> Document:
         """What is compared of it; decoded on each access, or kept for a short time."""
-        if isinstance(self.message, m.Opaque):
-            return {"text": self.raw.decode("utf-8", "backslashreplace")}
-        return content_of(self.message, self.method)
+        message, raw = self.messages.read(self.rank)
+        if isinstance(message, m.Opaque):
+            return {"text": raw.decode("utf-8", "backslashreplace")}
+        return content_of(message, self.method)
 
     @property
     def key(self) -> bytes:
@@ -74,20 +150,17 @@ class DiffMessage:
 
     @property
     def _read_keys(self) -> ComparedKeys:
-        if self._keys is None:
-            if isinstance(self.message, m.Opaque):
-                self._keys = ComparedKeys.of(self.document, self.method)
-            else:
-                self._keys = keys_of(self.message, self.method)
-        return self._keys
+        if self.keys is None:
+            self.keys = ComparedKeys.of(self.document, self.method)
+        return self.keys
 
 
-def with_message(messages: Sequence[DiffMessage], one: DiffMessage) -> Sequence[DiffMessage]:
-    """Return the messages with one more; most have none, and then one."""
-    if not isinstance(messages, list):
-        return [*messages, one] if messages else (one,)
-    messages.append(one)
-    return messages
+def with_one_more(items: Sequence[_T], one: _T) -> Sequence[_T]:
+    """Return the items with one more; most have none, and then one."""
+    if not isinstance(items, list):
+        return [*items, one] if items else (one,)
+    items.append(one)
+    return items
 
 
 def join_pages(calls: Iterable[DiffMessage]) -> list[DiffMessage]:
@@ -130,6 +203,5 @@ def _join(first: DiffMessage, more: DiffMessage) -> None:
     name = LISTS[first.method]
     one, other = (call.answers[0].document["result"] for call in (first, more))
     result = m.encode({**other, name: [*one[name], *other[name]]})
-    whole = m.Response(None, result)
-    first.answers = [attrs.evolve(first.answers[0], message=whole, keys=None)]
+    first.messages.join(first.answer_ranks[0], m.Response(None, result))
     first.within = [*first.within, *more.within]

@@ -117,7 +117,7 @@ class MessageChanges:
             namings = old.conversations.namings if within_one else Namings()
             rule = f"{_family(one)}-changed"
             self.findings.compare_documents(rule, one, other, old.label, namings)
-            if isinstance(one.message, m.Request):
+            if one.kind is m.Request:
                 self._compare_answers(one, other, old.label, namings)
 
     def _compare_answers(
@@ -142,9 +142,7 @@ def _placed(
         # 2026-07-28 basic/patterns/cancellation: on Streamable HTTP "Closing the SSE response
         # stream is the cancellation signal." Output that is not a message exists on stdio only.
         cancel = message.method == CANCELLED and message.direction is m.C2S
-        if conversations.alike or not (
-            cancel or isinstance(message.message, m.Opaque | m.Response)
-        ):
+        if conversations.alike or not (cancel or message.kind in (m.Opaque, m.Response)):
             yield PlacedMessage(message, conversations, call, label)
 
 
@@ -156,7 +154,7 @@ def _may_be_lost(placed: PlacedMessage, lacking: RecordedConversation | None) ->
         return False
     message = placed.message
     unrelated = message.direction is m.S2C and not message.sure
-    return unrelated and isinstance(message.message, m.Notification)
+    return unrelated and message.kind is m.Notification
 
 
 def _content(placed: PlacedMessage) -> tuple[Hashable, ...]:
@@ -169,7 +167,7 @@ def _content_in_conversation(placed: PlacedMessage) -> Hashable:
 
 def _of_kind(placed: PlacedMessage) -> tuple[Hashable, ...]:
     message = placed.message
-    return message.direction, type(message.message), message.method
+    return message.direction, message.kind, message.method
 
 
 def _of_conversation(placed: PlacedMessage) -> Hashable:
@@ -185,14 +183,14 @@ def _counts_if_abandoned(placed: PlacedMessage, call: DiffMessage) -> bool:
     still sends is a matter of timing, and so is whether a cancel comes before the answer.
     """
     message = placed.message
-    if message.method == CANCELLED and call.answers:
+    if message.method == CANCELLED and call.answer_ranks:
         return False
-    return message.direction is m.C2S or not isinstance(message.message, m.Notification)
+    return message.direction is m.C2S or message.kind is not m.Notification
 
 
 def _count_before_answer(call: DiffMessage) -> int:
     """Return the number of messages before the first answer."""
-    end = call.answers[0].rank if call.answers else math.inf
+    end = call.answer_ranks[0] if call.answer_ranks else math.inf
     return sum(message.rank < end for message in call.within)
 
 
@@ -208,8 +206,8 @@ def _out_of_order(
         rows.setdefault(one.message.method, []).append(ranks)
         if one.message.sure and other.message.sure:
             rows.setdefault(None, []).append(ranks)
-    if old.answers and new.answers:
-        rows.setdefault(None, []).append((old.answers[0].rank, new.answers[0].rank))
+    if old.answer_ranks and new.answer_ranks:
+        rows.setdefault(None, []).append((old.answer_ranks[0], new.answer_ranks[0]))
     return any(_disordered(row) for row in rows.values())
 
 
@@ -230,6 +228,6 @@ def _family(message: DiffMessage) -> str:
     """Return the first word of the names of its rules."""
     if message.direction is m.C2S:
         return "said"
-    if isinstance(message.message, m.Request):
+    if message.kind is m.Request:
         return "question"
-    return "notification" if isinstance(message.message, m.Notification) else "noise"
+    return "notification" if message.kind is m.Notification else "noise"

@@ -56,15 +56,15 @@ _NUMBER_HOLE = re.compile(rf"mcpmock:secret:[a-z-]+{NUMBER_SUFFIX}:\d+")
 _PLACEHOLDER = PLACEHOLDER.decode()
 _NUMBERS = re.compile(rb"(" + PLACEHOLDER + rb"[a-z-]+):\d+")
 _MAX_CACHED_CONTENTS = 1 << 10
-_MAX_CACHED_KEYS = 1 << 17
-_MAX_KEY_BYTES = 16
+_KEY_BYTES = 15
+"""With those of a Python object these are 48; one more takes 64."""
 _MAX_CACHED_BYTES = 1 << 14
 """Longer payloads seldom repeat."""
 _Read = Callable[[str, bytes | None], Document]
 
 
 class ComparedKeys(msgspec.Struct, frozen=True, gc=False):
-    """What two messages are paired by, equal for equal documents."""
+    """What two messages are paired by, equal for equal methods and documents."""
 
     key: bytes
     bare_key: bytes
@@ -73,19 +73,24 @@ class ComparedKeys(msgspec.Struct, frozen=True, gc=False):
 
     @classmethod
     def of(cls, document: Document, method: str) -> ComparedKeys:
-        key = _short(key_of(document))
+        key = _digest(method, document)
         bare = without_own_meta(document)
         params = document.get("params")
         name = params.get(NAMES.get(method, "")) if isinstance(params, dict) else None
         named = sys.intern(name) if type(name) is str else ""
-        return cls(key, key if bare is document else _short(key_of(bare)), named)
+        return cls(key, key if bare is document else _digest(method, bare), named)
+
+    @classmethod
+    def of_request(cls, request: Request) -> ComparedKeys:
+        return cls.of(_params_document(request.method, request.params), request.method)
 
 
-def _short(key: bytes) -> bytes:
-    """Return a digest of a long key. One with placeholders stays: they are looked for in it."""
-    if len(key) <= _MAX_KEY_BYTES or holds_placeholder(key):
-        return key
-    return hashlib.blake2b(key, digest_size=_MAX_KEY_BYTES).digest()
+def _digest(method: str, document: Document) -> bytes:
+    """Return a digest of a key. One with placeholders stays: they are looked for in it."""
+    name, key = method.encode("utf-8", "surrogatepass"), canonical(document)
+    if holds_placeholder(key):
+        return name + _without_numbers(key)
+    return hashlib.blake2b(name + key, digest_size=_KEY_BYTES).digest()
 
 
 def content_of(message: Request | Notification | Response | Opaque, method: str) -> Document:
@@ -103,26 +108,9 @@ def content_of(message: Request | Notification | Response | Opaque, method: str)
             return {}
 
 
-def keys_of(message: Request | Notification | Response | Opaque, method: str) -> ComparedKeys:
-    """Return what a message is paired by; cached for short ones: nearly all of one recording are in
-    the other one too, and each is read and keyed once (a tenth of the time of a diff).
-    """
-    match message:
-        case Request(params=bytes() as params) if len(params) <= _MAX_CACHED_BYTES:
-            return _cached_keys(method, params)
-        case _:
-            return ComparedKeys.of(content_of(message, method), method)
-
-
-@lru_cache(maxsize=_MAX_CACHED_KEYS)
-def _cached_keys(method: str, params: bytes) -> ComparedKeys:
-    return ComparedKeys.of(_params_document(method, params), method)
-
-
 def forget_contents() -> None:
     """Drop what is kept of messages that were read."""
     _cached_content.cache_clear()
-    _cached_keys.cache_clear()
 
 
 def key_of(document: Any) -> bytes:
@@ -130,8 +118,10 @@ def key_of(document: Any) -> bytes:
     Do not store it.
     """
     key = canonical(document)
-    if not holds_placeholder(key):
-        return key
+    return _without_numbers(key) if holds_placeholder(key) else key
+
+
+def _without_numbers(key: bytes) -> bytes:
     decoded = decode_placeholders(key.decode("utf-8", "surrogatepass"))
     return _NUMBERS.sub(rb"\1", decoded.encode("utf-8", "surrogatepass"))
 

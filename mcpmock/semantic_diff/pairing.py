@@ -6,9 +6,11 @@ rest with the most similar. `conversations` reads what is paired; `compare` comp
 
 from __future__ import annotations
 
+from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
 from difflib import SequenceMatcher
+from operator import attrgetter
 from typing import TypeVar
 
 import attrs
@@ -130,9 +132,10 @@ def pair_calls(
     those that are equal under the rules; unless `exactly`, also the most
     similar ones of the same tool, prompt or resource.
     """
-    pairs, old_rest, new_rest = by_key(old, new, _call_key, _answer_key)
+    pairs, old_rest, new_rest = by_key(old, new, attrgetter("key"), _answer_key)
     if old_rest and new_rest:
-        nearly, old_rest, new_rest = by_key(old_rest, new_rest, _bare_call_key, _answer_key)
+        bare_key = attrgetter("bare_key")
+        nearly, old_rest, new_rest = by_key(old_rest, new_rest, bare_key, _answer_key)
         pairs += nearly
     if rules and old_rest and new_rest:
         loosened, old_rest, new_rest = _by_rules(old_rest, new_rest, rules)
@@ -144,55 +147,70 @@ def pair_calls(
 
 
 def by_key(
-    old: Iterable[_T],
-    new: Iterable[_T],
+    old: Sequence[_T],
+    new: Sequence[_T],
     key: Callable[[_T], Hashable],
     tie: Callable[[_T], Hashable] | None = None,
 ) -> tuple[Pairs[_T], list[_T], list[_T]]:
     """Pair the nth with the nth of the same key; returns the pairs and the rest of each side. Where
     one side has more of a key, those with the same `tie` are paired first.
     """
-    rows: dict[Hashable, tuple[list[_T], list[_T]]] = defaultdict(lambda: ([], []))
-    order: dict[int, int] = {}
-    for side, things in enumerate((old, new)):
-        for one in things:
-            order[id(one)] = len(order)
-            rows[key(one)][side].append(one)
-    pairs: Pairs[_T] = []
-    rests: tuple[list[_T], list[_T]] = ([], [])
-    for ours, theirs in rows.values():
-        mine = list(zip(ours, theirs, strict=False))
-        if tie is not None and mine and len(ours) != len(theirs):
-            mine = _aligned(ours, theirs, tie)
-        pairs += mine
-        if len(mine) == len(ours) == len(theirs):
-            continue
-        for rest, row, side in ((rests[0], ours, 0), (rests[1], theirs, 1)):
-            taken = {id(pair[side]) for pair in mine}
-            rest += [thing for thing in row if id(thing) not in taken]
-    for rest in rests:
-        rest.sort(key=lambda thing: order[id(thing)])
-    return sorted(pairs, key=lambda pair: order[id(pair[0])]), rests[0], rests[1]
+    # Numbers in arrays, because there may be a million of each side.
+    numbers: dict[Hashable, int] = {}
+    ours, theirs = (
+        array("l", (numbers.setdefault(key(one), len(numbers)) for one in side))
+        for side in (old, new)
+    )
+    nobody = len(new)
+    first, following = array("l", [nobody]) * len(numbers), array("l", [nobody]) * (nobody + 1)
+    for place in reversed(range(nobody)):
+        following[place], first[theirs[place]] = first[theirs[place]], place
+    partners = array("l")
+    for number in ours:
+        partners.append(first[number])
+        first[number] = following[first[number]]
+    if tie is not None:
+        left = {number for number, place in enumerate(first) if place != nobody}
+        left |= {number for number, place in zip(ours, partners, strict=True) if place == nobody}
+        for mine, others in _rows(left, ours, theirs):
+            row, other_row = [tie(old[i]) for i in mine], [tie(new[j]) for j in others]
+            aligned = _aligned(row, other_row)
+            for nth, place in enumerate(mine):
+                partners[place] = others[aligned[nth]] if nth in aligned else nobody
+    taken = bytearray(nobody + 1)
+    for place in partners:
+        taken[place] = True
+    return (
+        [(old[i], new[j]) for i, j in enumerate(partners) if j != nobody],
+        [one for one, place in zip(old, partners, strict=True) if place == nobody],
+        [one for one, paired in zip(new, taken, strict=False) if not paired],
+    )
 
 
-def _aligned(old: list[_T], new: list[_T], tie: Callable[[_T], Hashable]) -> Pairs[_T]:
-    """Pair rows of unequal length: the equal ones in order, then the nth with the nth."""
-    if max(len(old), len(new)) > _MAX_CALLS_ALIGNED:
-        return list(zip(old, new, strict=False))
-    matcher = SequenceMatcher(None, [*map(tie, old)], [*map(tie, new)], autojunk=False)
-    blocks = [block for block in matcher.get_matching_blocks() if block.size]
-    pairs = [(old[b.a + i], new[b.b + i]) for b in blocks for i in range(b.size)]
-    taken = {id(one) for pair in pairs for one in pair}
-    rests = [[one for one in row if id(one) not in taken] for row in (old, new)]
-    return [*pairs, *zip(rests[0], rests[1], strict=False)]
+def _rows(
+    numbers: Collection[int], old: array[int], new: array[int]
+) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the places of each of these numbers on both sides, if they are few on each."""
+    rows: dict[int, tuple[list[int], list[int]]] = {number: ([], []) for number in numbers}
+    for side, its in enumerate((old, new)):
+        for place, number in enumerate(its):
+            if number in rows:
+                rows[number][side].append(place)
+    for mine, others in rows.values():
+        if mine and others and max(len(mine), len(others)) <= _MAX_CALLS_ALIGNED:
+            yield mine, others
 
 
-def _call_key(call: DiffMessage) -> Hashable:
-    return call.method, call.key
-
-
-def _bare_call_key(call: DiffMessage) -> Hashable:
-    return call.method, call.bare_key
+def _aligned(old: list[Hashable], new: list[Hashable]) -> dict[int, int]:
+    """Return the partner of each place in rows of unequal length: the equal ones in order, then the
+    nth with the nth.
+    """
+    blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
+    pairs = {block.a + i: block.b + i for block in blocks for i in range(block.size)}
+    taken = {*pairs.values()}
+    rest = [place for place in range(len(old)) if place not in pairs]
+    other_rest = [place for place in range(len(new)) if place not in taken]
+    return pairs | dict(zip(rest, other_rest, strict=False))
 
 
 def _answer_key(call: DiffMessage) -> Hashable:

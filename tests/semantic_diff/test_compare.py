@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.protocol.messages import C2S
 from mcpmock.semantic_diff.compare import Diff, Verdict, compare
 from mcpmock.semantic_diff.ignore_rules import IgnoreRules
+from mcpmock.semantic_diff.severity import EventLocation
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -23,6 +25,7 @@ from tests.support import (
     Line,
     accepts,
     answers,
+    batch,
     bodiless,
     c,
     call,
@@ -474,3 +477,37 @@ def test_a_place_that_is_of_a_kind_in_both_is_no_difference() -> None:
     assert None is compare(old, answered("2026-01-02 11:00"), rules).worst
     assert None is not compare(old, answered("later"), rules).worst
     assert None is not compare(old, answered(None), rules).worst
+
+
+def test_a_changed_answer_in_a_batch_is_found_at_its_place() -> None:
+    """The members of a batch are read from it one by one."""
+
+    def recording(*texts: str) -> Cassette:
+        calls = [call(n, f"tool_{n}") for n in range(len(texts))]
+        return cassette(
+            s(LOG),
+            c(batch(*calls)),
+            s(batch(*(response(n, {"text": text}) for n, text in enumerate(texts)))),
+        )
+
+    for changed in range(3):
+        texts = ["a", "b", "c"]
+        texts[changed] = "new"
+        (found,) = compare(recording("a", "b", "c"), recording(*texts)).differences
+        assert f"tools/call tool_{changed}" == found.call
+        assert '"new"' == found.new
+        assert EventLocation(1, 3) == found.old_event
+
+
+def test_a_diff_holds_no_messages() -> None:
+    """Of a large recording it knows where the messages are, and reads them anew."""
+    lines = [
+        line for n in range(300) for line in (c(call(n, "a", n=n)), s(response(n, "x" * 9999)))
+    ]
+    old, new = cassette(*lines), cassette(*lines[:-2])
+    tracemalloc.start()
+    try:
+        assert 1 == len(compare(old, new).differences)
+        assert tracemalloc.get_traced_memory()[1] < 1_000_000
+    finally:
+        tracemalloc.stop()

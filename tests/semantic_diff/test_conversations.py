@@ -131,7 +131,7 @@ def test_each_take_and_each_session_is_one() -> None:
     )
 
     twice = cassette(*OPENING, ("take", None), c(call(1, "a")))
-    assert [1, 2] == [one.number for one in read(twice)]
+    assert [1, 2] == [one.messages.take for one in read(twice)]
     assert ["a", "b"] == [one.calls[0].label[1] for one in read(over)]
     (joined,) = read(over, one_session=True)
     assert ["a", "b"] == [one.label[1] for one in joined.calls]
