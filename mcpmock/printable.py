@@ -123,6 +123,17 @@ def many(count: int, noun: str) -> str:
     return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
 
 
+def duration(us: int) -> str:
+    """Return microseconds in words: `0.6 ms`, `41 ms`, `1.52 s`, `2:03 min`."""
+    ms = us / 1000
+    if abs(ms) < 1000:
+        return f"{ms:.0f} ms" if abs(ms) >= 10 or not ms else f"{ms:.1f} ms"
+    if ms < 60_000:
+        return f"{ms / 1000:.2f} s"
+    minutes, seconds = divmod(round(ms / 1000), 60)
+    return f"{minutes}:{seconds:02} min"
+
+
 def shell_command(words: Iterable[str]) -> str:
     """Return words as a command line: a shell splits it into the same words, and runs nothing in
     them. `printable` leaves it as it is, and it holds no backtick, so it can stand between two.

@@ -13,10 +13,10 @@ import click
 
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.playback.client.load import CallKind, LatencyLimit, Load, LoadCalls, LoadLimits
-from mcpmock.printable import many
+from mcpmock.printable import duration, many
 from mcpmock.sessions.load import LoadPace
 
-from .output import BAD, duration, one_line, progress_bar, say, table
+from .output import BAD, one_line, progress_bar, say, table
 from .reports import JunitCase, JunitFailure, Report, print_report
 
 _TIMES = ("p50", "p90", "p99", "max")

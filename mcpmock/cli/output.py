@@ -303,17 +303,6 @@ def encodable(path: Path | str) -> str:
     return os.fsencode(path).decode("utf-8", "backslashreplace")
 
 
-def duration(microseconds: int) -> str:
-    """Format a duration: `0.6 ms`, `41 ms`, `1.52 s`, `2:03 min`."""
-    ms = microseconds / 1000
-    if abs(ms) < 1000:
-        return f"{ms:.0f} ms" if abs(ms) >= 10 or not ms else f"{ms:.1f} ms"
-    if ms < 60_000:
-        return f"{ms / 1000:.2f} s"
-    minutes, seconds = divmod(round(ms / 1000), 60)
-    return f"{minutes}:{seconds:02} min"
-
-
 def data_size(size: int) -> str:
     """Format a size: `847 B`, `1.2 kB`, `34 MB`."""
     if size < 1000:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import click
 
-from mcpmock.printable import many, printable, printable_lines, shell_command
+from mcpmock.printable import duration, many, printable, printable_lines, shell_command
 from mcpmock.view.summary import MAX_SUMMARY_CHARS, brief
 from mcpmock.view.timeline import REFUSED
 
@@ -32,7 +32,6 @@ from .output import (
     cells,
     columns,
     drawing_columns,
-    duration,
     fill,
     fit,
     one_line,

@@ -15,7 +15,7 @@ from mcpmock.options.comparison import SharingOptions
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.option import given_flags
 from mcpmock.options.views import StatsOptions
-from mcpmock.printable import many, printable
+from mcpmock.printable import duration, many, printable
 
 from .option_table import TableCommand, options
 from .options_files import MANY_FILES, list_files, work_on_each
@@ -23,7 +23,6 @@ from .output import (
     can_print,
     data_size,
     drawing_columns,
-    duration,
     notice_text,
     one_line,
     say,

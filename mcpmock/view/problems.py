@@ -13,7 +13,7 @@ import attrs
 
 from mcpmock.cassette.model import Event, Gap, Take, names_endpoint
 from mcpmock.errors import Level
-from mcpmock.printable import excerpt, many
+from mcpmock.printable import duration, excerpt, many
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.messages import HttpRequest, Response
 from mcpmock.protocol.methods import REVISIONS
@@ -21,7 +21,7 @@ from mcpmock.protocol.revisions import initialized_version
 from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER, REPEATING_STATUSES
 from mcpmock.rules.checker import Found
 
-from .summary import brief, duration, event_summary
+from .summary import brief, event_summary
 from .timeline import PROBE, REFUSED, LeftOut, Row
 
 _SEVERE, _PLAIN, _MINOR = range(3)

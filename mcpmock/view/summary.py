@@ -155,15 +155,6 @@ def text_member(raw: bytes | None, *path: str) -> str | None:
     return None if value is None or value[:1] != b'"' else _decode_text(value)
 
 
-def duration(us: int) -> str:
-    """Return microseconds in words, as the page writes them: `0.4 ms`, `552 ms`, `5.01 s`."""
-    ms = us / 1000
-    if ms < 1000:
-        return f"{ms:.0f} ms" if ms >= 10 or not ms else f"{ms:.1f} ms"
-    minutes, seconds = divmod(round(ms / 1000), 60)
-    return f"{ms / 1000:.2f} s" if ms < 60_000 else f"{minutes}:{seconds:02} min"
-
-
 def brief(text: str, limit: int | None = MAX_SUMMARY_CHARS) -> str:
     """Return text on one line, cut to so many characters; None for all."""
     # Most texts are so already: in 0.3 us, instead of 0.8. A space is all that is white and prints.

@@ -8,12 +8,12 @@ import attrs
 from msgspec import UNSET
 
 from mcpmock.cassette.model import Event, Take, names_endpoint
-from mcpmock.printable import shell_command
+from mcpmock.printable import duration, shell_command
 from mcpmock.protocol.messages import Request, Response, member, parse_items
 from mcpmock.protocol.revisions import initialized_version, version_of
 
 from .html_page import encode
-from .summary import brief, duration, event_summary, text_member
+from .summary import brief, event_summary, text_member
 from .timeline import PROBE
 
 _MAX_HANDSHAKE_EVENTS = 1000

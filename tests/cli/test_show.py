@@ -14,7 +14,7 @@ import click
 import pytest
 
 from mcpmock.cli import main
-from mcpmock.cli.output import duration
+from mcpmock.printable import duration
 from tests.cli.conftest import Run
 from tests.support import batch, cassette_bytes, error, progress, request, response
 from tests.support.hostile import loadable_and_not
