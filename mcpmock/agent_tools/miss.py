@@ -8,7 +8,6 @@ from typing import Any
 
 import attrs
 
-from mcpmock.batch.match_rules import with_rules_beside
 from mcpmock.cassette.model import Cassette
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.playback.miss import Miss
@@ -38,8 +37,7 @@ def explain_request(cassette: Cassette, name: str, method: str, params: Any) -> 
         if isinstance(event, Miss):
             misses.append(event)
 
-    options = attrs.evolve(with_rules_beside(PlayerOptions(), cassette), rules_in=name)
-    replay = Replay(cassette, options, report)
+    replay = Replay(cassette, PlayerOptions(rules_in=name), report)
     player = Pipeline(replay.stages(replay.bare_player()))
     player.begin(0.0)
     for frame in _handshake(cassette):

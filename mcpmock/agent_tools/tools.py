@@ -16,7 +16,7 @@ import attrs
 import msgspec
 from msgspec import Meta
 
-from mcpmock.batch.match_rules import rules_beside
+from mcpmock.batch.diff import compare_cassettes
 from mcpmock.batch.stats import Line, lines_of
 from mcpmock.cassette.validate import inspect
 from mcpmock.errors import CassetteError
@@ -25,7 +25,6 @@ from mcpmock.faults.registry import KINDS, THEMES
 from mcpmock.printable import many, shell_command
 from mcpmock.protocol.error_codes import INVALID_PARAMS, RESOURCE_NOT_FOUND
 from mcpmock.rules.report import report_on, report_values
-from mcpmock.semantic_diff.compare import compare
 from mcpmock.semantic_diff.diff_value import diff_value, word_of
 from mcpmock.semantic_diff.ignore_rules import IgnoreRules
 from mcpmock.stubs.builder import Stub
@@ -212,8 +211,7 @@ def diff_cassettes(
     """
     before, after = server.folder.read(old), server.folder.read(new)
     rules = IgnoreRules.parse(ignore=ignore)
-    beside = rules_beside(before.cassette, after.cassette)
-    value = diff_value(compare(before.cassette, after.cassette, rules.with_rules(beside)))
+    value = diff_value(compare_cassettes(before.cassette, after.cassette, rules))
     items = value["differences"]
     counts = ", ".join(f"{count} {word}" for word, count in value["counts"].items() if count)
     return page(

@@ -13,7 +13,6 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
 
-from mcpmock.batch.match_rules import rules_beside
 from mcpmock.batch.sources import Source, as_one, load_source
 from mcpmock.cassette.model import Cassette, encode_cassette
 from mcpmock.cassette.parser import read
@@ -69,16 +68,14 @@ def diff(
     >>> mcpmock.diff("weather.jsonl", "snow.jsonl", ignore=["tools/call now $.result"]).counts
     {<Verdict.RISKY: 2>: 1}
     """
-    from mcpmock.semantic_diff.compare import compare
+    from mcpmock.batch.diff import compare_cassettes
     from mcpmock.semantic_diff.ignore_rules import IgnoreRules
 
     for name, rules in (("ignore", ignore), ("like", like), ("unordered", unordered)):
         if isinstance(rules, str):
             raise TypeError(f"{name}={rules!r}: give a list of rules")
-    before, after = load_source(old), load_source(new)
     given = IgnoreRules.parse(ignore=ignore, like=like, unordered=unordered)
-    beside = rules_beside(before, after, no_rules=no_rules)
-    return compare(before, after, given.with_rules(beside))
+    return compare_cassettes(load_source(old), load_source(new), given, no_rules=no_rules)
 
 
 def check(cassette: Source) -> CheckReport:

@@ -18,7 +18,6 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mcpmock.batch.match_rules import with_rules_beside
 from mcpmock.batch.sources import Source, is_mock, load_source, without_takes
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import MessageChannel
@@ -80,8 +79,9 @@ class ReplayServer(ThreadServer):
         self.cassette = cassette
         script = None if stub is None else stub.script
         self._replay = Replay(scheduled(cassette, run), options, self.log.report, script)
+        playing = self._replay.options
         self._recorded = RecordedCalls(
-            cassette=cassette, rules=options.rules, redaction=options.redaction
+            cassette=cassette, rules=playing.rules, redaction=playing.redaction
         )
         self._open: Callable[[], MessageChannel] | None = None
 
@@ -260,8 +260,7 @@ def _make_server(
         if stub is not None:
             raise TypeError("give one stub: serve(stub) or serve(cassette, stub=stub)")
         return ReplayServer(without_takes("stub"), options, run, source, authorization)
-    loaded = load_source(source)
-    return ReplayServer(loaded, with_rules_beside(options, loaded), run, stub, authorization)
+    return ReplayServer(load_source(source), options, run, stub, authorization)
 
 
 def to_stub(given: object) -> Stub:

@@ -1,4 +1,4 @@
-"""Two folders of recordings compared, file by file."""
+"""Recordings compared under the rules beside them too; two folders of them, file by file."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from posixpath import relpath
 import attrs
 
 from mcpmock.cassette.file import named_notices, siblings_of_each
-from mcpmock.cassette.model import Notice
-from mcpmock.semantic_diff.compare import Diff, Difference, IgnoreRules, compare
+from mcpmock.cassette.model import Cassette, Notice
+from mcpmock.semantic_diff.compare import Diff, Difference, IgnoreRules, Progress, compare
 from mcpmock.semantic_diff.severity import RULES
 from mcpmock.view.latency_changes import with_slower_calls
 
@@ -74,11 +74,23 @@ def compare_pair(
     if not (pair.in_old and pair.in_new):
         return ComparedPair(_one_missing(pair), ())
     old, new = load_source(pair.old), load_source(pair.new)
-    rules = rules.with_rules(rules_beside(old, new, no_rules=no_rules))
-    found = compare(old, new, rules)
-    if slower is not None:
-        found = with_slower_calls(found, old, new, slower)
+    found = compare_cassettes(old, new, rules, no_rules=no_rules, slower=slower)
     return ComparedPair(found, [*named_notices(old), *named_notices(new)])
+
+
+def compare_cassettes(
+    old: Cassette,
+    new: Cassette,
+    rules: IgnoreRules,
+    *,
+    no_rules: bool = False,
+    slower: float | None = None,
+    progress: Progress | None = None,
+) -> Diff:
+    """Compare two recordings, as `compare_pair` does. Raises ProjectFileError."""
+    rules = rules.with_rules(rules_beside(old, new, no_rules=no_rules))
+    found = compare(old, new, rules, progress)
+    return found if slower is None else with_slower_calls(found, old, new, slower)
 
 
 def _files_in(folder: str) -> dict[str, Path | str]:

@@ -44,7 +44,7 @@ def with_rules_beside(options: PlayerOptions, cassette: Cassette) -> PlayerOptio
     hashed = bool(key) and any(map(is_hashed, redactions))
     return attrs.evolve(
         options,
-        redaction=redaction_rules_beside(cassette),
+        redaction=redaction_rules_beside(cassette) + (options.redaction or NO_OWN_RULES),
         hash_of=NO_OWN_RULES.with_hashes(key).number_for if hashed else None,
     )
 

@@ -40,14 +40,17 @@ class PendingTest:
         """Return what it changes of what the cassette has of this test; None if that is nothing.
         Raises CassetteError.
         """
-        from mcpmock.semantic_diff.compare import compare
+        from mcpmock.semantic_diff.ignore_rules import IgnoreRules
+
+        from .diff import compare_cassettes
 
         old = _takes(self.cassette, self.test) if self.cassette.exists() else []
         if not old:
             return None
-        return compare(
+        return compare_cassettes(
             Cassette(name=str(self.cassette), takes=old),
             Cassette(name=str(self.file), takes=self.takes()),
+            IgnoreRules(),
         )
 
     def accept(self) -> None:

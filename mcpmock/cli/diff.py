@@ -85,25 +85,27 @@ def _report(report: FolderReport, pair: FilePair, compared: Callable[[], Compare
 def _diff_files(
     old: str, new: str, rules: IgnoreRules, comparing: DiffOptions, console: ConsoleOptions
 ) -> int:
-    from mcpmock.batch.match_rules import rules_beside
+    from mcpmock.batch.diff import compare_cassettes
     from mcpmock.batch.sources import load_source
-    from mcpmock.semantic_diff.compare import compare
-    from mcpmock.view.latency_changes import with_slower_calls
 
     from .diff_output import diff_report
     from .reports import print_report
 
     before, after = load_source(old), load_source(new)
-    rules = rules.with_rules(rules_beside(before, after, no_rules=comparing.no_rules))
+    fail_on = FailOn.parse(comparing.fail_on, "any")
     for cassette in () if console.quiet else (before, after):
         say_notices(cassette)
     events = sum(len(take.events) for one in (before, after) for take in one.takes)
     shown = events >= _PROGRESS_MIN_EVENTS and not console.quiet
     with progress_bar("comparing", shown=shown) as progress:
-        comparison = compare(before, after, rules, progress)
-    fail_on = FailOn.parse(comparing.fail_on, "any")
-    if fail_on.slower is not None:
-        comparison = with_slower_calls(comparison, before, after, fail_on.slower)
+        comparison = compare_cassettes(
+            before,
+            after,
+            rules,
+            no_rules=comparing.no_rules,
+            slower=fail_on.slower,
+            progress=progress,
+        )
     above = latency_lines(before, after)
     report = diff_report(comparison, fail_on, above=above, verbose=console.verbose)
     return print_report(report, console, comparing.format, paged=True)

@@ -121,7 +121,6 @@ def play(
     """Play cassettes as one recording, with a server behind it if one is given. Gives the exit
     status.
     """
-    from mcpmock.batch.match_rules import with_rules_beside
     from mcpmock.batch.sources import load_mock_first
     from mcpmock.platforms import STOP_SIGNALS
     from mcpmock.sessions.replay import Replay, scheduled
@@ -133,7 +132,6 @@ def play(
         authorization = _authorization(replaying, listening)
         front, tell = front_of(listening, json=console.json)
         stub, cassette = load_mock_first(files)
-    playing = with_rules_beside(playing, cassette)
     if not console.quiet:
         say_notices(cassette, of_lines=False, say=tell)
     log = None
@@ -145,10 +143,11 @@ def play(
     if console.verbose:
         _say_digests(cassette)
     reporter = _Reporter(Path(cassette.name), console, log)
+    replay = Replay(scheduled(cassette, faults), playing, reporter.report, stub)
     setup = Setup(
         front=front,
         back=server,
-        replay=Replay(scheduled(cassette, faults), playing, reporter.report, stub),
+        replay=replay,
         faults=faults,
         authorization=authorization,
         recording=recording,
@@ -163,8 +162,8 @@ def play(
         status = run_to_end(setup, console)
     if isinstance(front, StdioFront):
         reporter.report_leftovers()
-    if playing.rules is not None and (reporter.missed or console.verbose):
-        reporter.report_idle_rules(playing.rules, cassette)
+    if replay.options.rules is not None and (reporter.missed or console.verbose):
+        reporter.report_idle_rules(replay.options.rules, cassette)
     if reporter.missed and (not status or status - 128 in STOP_SIGNALS):
         return 1
     return status

@@ -44,7 +44,9 @@ def report(
     replaced. Exit status: 0, also if the two differ; 3 if a cassette cannot be
     read.
     """
+    from mcpmock.batch.match_rules import rules_beside
     from mcpmock.cassette.file import load, rewrite
+    from mcpmock.semantic_diff.ignore_rules import IgnoreRules
     from mcpmock.view.report import report_page
 
     redacts = reporting.redact or redaction.given
@@ -69,7 +71,8 @@ def report(
         events = sum(len(take.events) for cassette in cassettes for take in cassette.takes)
         shown = events >= _PROGRESS_MIN_EVENTS and not console.quiet
         with progress_bar("making the page", shown=shown) as progress:
-            page = report_page(*cassettes, progress=progress)
+            rules = IgnoreRules().with_rules(rules_beside(*cassettes))
+            page = report_page(*cassettes, rules=rules, progress=progress)
         size, described = {"events": events}, f"{many(events, 'event')}, "
     rewrite(path, page)
     if console.json:

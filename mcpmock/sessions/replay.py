@@ -1,4 +1,6 @@
-"""`Replay`: a cassette that answers in the place of a server, alone or with a stub."""
+"""`Replay`: a cassette that answers in the place of a server, alone or with a stub. Every command,
+fixture and tool that plays one makes it here, so the rules beside the cassette hold in each.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
+from mcpmock.batch.match_rules import with_rules_beside
 from mcpmock.cassette.model import Cassette
 from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.fallback import Fallback
@@ -19,15 +22,19 @@ if TYPE_CHECKING:
     from mcpmock.stubs.script import StubScript
 
 
-@attrs.frozen
+@attrs.define
 class Replay:
-    """A cassette and how it is played."""
+    """A cassette and how it is played. Raises ProjectFileError."""
 
     cassette: Cassette
     options: PlayerOptions
+    """As given, and by the rules beside the cassette."""
     report: Report
     stub: StubScript | None = None
     """Hand-written answers. They come before the recorded ones."""
+
+    def __attrs_post_init__(self) -> None:
+        self.options = with_rules_beside(self.options, self.cassette)
 
     @cached_property
     def bare_selection(self) -> SessionSelection:

@@ -22,7 +22,6 @@ from mcpmock.api.targets import parse_server, say
 from mcpmock.api.thread import Thread
 from mcpmock.api.thread_server import ThreadServer
 from mcpmock.api.verdict import describe_misses, warn_of_idle_faults
-from mcpmock.batch.match_rules import with_rules_beside
 from mcpmock.cassette.merge import own_first
 from mcpmock.cassette.model import Cassette
 from mcpmock.errors import McpMockError
@@ -31,7 +30,6 @@ from mcpmock.playback.miss import Miss, spell_options
 from mcpmock.playback.player import InexactAnswer, MisfitAnswer, UnaskedAnswer
 from mcpmock.playback.session_selection import PlayerOptions
 from mcpmock.printable import many, printable, printable_lines, shell_command
-from mcpmock.redaction.redaction_rules import NO_OWN_RULES
 from mcpmock.sessions.local_front import LocalFront, ServerPlace
 from mcpmock.sessions.replay import Replay
 from mcpmock.sessions.run import Setup, run_sessions
@@ -165,11 +163,11 @@ class RecordingServer(ThreadServer):
 
     def answer_first(self, cassette: Cassette, options: PlayerOptions) -> None:
         """Let the real server only answer what the cassette lacks."""
+        self._replay = Replay(cassette, attrs.evolve(options, on_miss="live"), self.log.report)
+        playing = self._replay.options
         self._recorded = RecordedCalls(
-            cassette=cassette, rules=options.rules, redaction=options.redaction, grows=True
+            cassette=cassette, rules=playing.rules, redaction=playing.redaction, grows=True
         )
-        options = attrs.evolve(options, on_miss="live")
-        self._replay = Replay(cassette, options, self.log.report)
 
     async def _main(self, ready: Callable[[ServerPlace], None], stop: trio.Event) -> None:
         setup = Setup(
@@ -318,13 +316,12 @@ class ServerUse:
         )
 
 
-def _replay_options(settings: Settings, cassette: Cassette) -> PlayerOptions:
-    """Return the options of the replay, with the rules beside the cassette. In a race no message of
-    a call is delayed: all are sent before the client cancels.
+def _replay_options(settings: Settings) -> PlayerOptions:
+    """Return the options of the replay. In a race no message of a call is delayed: all are sent
+    before the client cancels.
     """
-    options = with_rules_beside(replay_options(**settings.playing), cassette)
-    shown = settings.redaction_rules(shown=True)
-    options = attrs.evolve(options, redaction=(options.redaction or NO_OWN_RULES) + shown)
+    options = replay_options(**settings.playing)
+    options = attrs.evolve(options, redaction=settings.redaction_rules(shown=True))
     return options if settings.races is None else options.paced(after_progress=0.0)
 
 
@@ -345,8 +342,7 @@ def using(settings: Settings, test: str, store: CassetteStore) -> Iterator[Serve
         server = RecordingServer(settings, test, store)
     else:
         run = run_of(settings.faults, settings.seed)
-        cassette = _load_cassette(settings, test)
-        options = _replay_options(settings, cassette)
+        cassette, options = _load_cassette(settings, test), _replay_options(settings)
         if not settings.extends:
             authorization = read_authorization(settings.auth)
             fake = ReplayServer(cassette, options, run, settings.stub, authorization)

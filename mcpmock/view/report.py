@@ -22,7 +22,7 @@ from mcpmock.errors import Level
 from mcpmock.printable import shell_command
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.rules.checker import Found, check
-from mcpmock.semantic_diff.compare import Diff, Difference, Progress, compare
+from mcpmock.semantic_diff.compare import Diff, Difference, IgnoreRules, Progress, compare
 
 from .html_page import encode, html_page
 from .lanes import Lanes, TimeAxis
@@ -48,19 +48,20 @@ def report_page(
     cassette: Cassette,
     other: Cassette | None = None,
     *,
+    rules: IgnoreRules | None = None,
     test: FailedTest | None = None,
     progress: Progress | None = None,
 ) -> bytes:
-    """Return the page of a cassette, or of how the other one differs from it. That of a failed
-    `test` opens on the last cassette, which is what its clients asked and got; what they never
-    asked for is no difference.
+    """Return the page of a cassette, or of how the other one differs from it under the rules. That
+    of a failed `test` opens on the last cassette, which is what its clients asked and got; what
+    they never asked for is no difference.
     """
     cassettes = [one for one in (cassette, other) if one is not None]
     work = _Work(4 * len(cassettes), progress)
     data: dict[str, Any] = {"recordings": [_whole_data(one, work) for one in cassettes]}
     title = cassette.name
     if other is not None:
-        data["diff"] = _diff_data(compare(cassette, other), made_only=test is not None)
+        data["diff"] = _diff_data(compare(cassette, other, rules), made_only=test is not None)
         title = f"{cassette.name} and {other.name}"
     if test is not None:
         title = test.name

@@ -14,6 +14,7 @@ from mcpmock.channels.channel import MemoryChannel
 from mcpmock.protocol.messages import C2S
 from tests.cli.conftest import Run, heard
 from tests.support import OPENING, c, c2s, call, cassette_bytes, errors, hangs_up, response, s
+from tests.support.pages import data_of
 from tests.support.sealed import sealed
 
 HELLO = [raw for what, raw in OPENING if what == "c2s"]
@@ -92,6 +93,10 @@ def test_the_project_file(run: Run, file: Path, client: MemoryChannel, folder: s
     other.write_bytes(file.read_bytes().replace(b'"q":"a"', b'"q":"c"'))
     assert 0 == run("diff", file, other)[0]
     assert 1 == run("diff", "--no-rules", file, other)[0]
+    assert 0 == run("report", file, other)[0]
+    assert 1 == data_of(file.with_suffix(".html").read_bytes())["diff"]["ignored"]
+    other.rename(file.with_name("a.rej.jsonl"))
+    assert "same" == json.loads(run("review", "--list", "--json", file)[1])["verdict"]
 
 
 def test_no_rules(run: Run, file: Path, client: MemoryChannel) -> None:

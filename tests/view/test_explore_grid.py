@@ -9,7 +9,7 @@ import pytest
 from mcpmock.view.explore_grid import ExploreLineError, explore_page, is_exploration
 from mcpmock.view.html_page import html_page
 from tests.support import HEADER, dump
-from tests.view.test_report import data_of
+from tests.support.pages import data_of
 
 CALL = {"request": 3, "message": "tools/call slow"}
 RUN = (

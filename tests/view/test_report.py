@@ -5,11 +5,9 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
-import zlib
 from pathlib import Path
 from typing import Any
 
-import msgspec
 import pytest
 
 from mcpmock.cassette.file import load
@@ -18,17 +16,10 @@ from mcpmock.view import report
 from mcpmock.view.html_page import MARK, html_page
 from mcpmock.view.report import report_page
 from tests.support import HEADER, LOG, Line, call, cassette, error, progress, request, response
+from tests.support.pages import data_of
 
 SHIPPED = Path(__file__).parents[2] / "cassettes"
 CALL = ("c2s", request(1, "tools/call", {"name": "slow"}, token=1))
-
-
-def data_of(page: bytes) -> dict[str, Any]:
-    """The data block of a page."""
-    found = re.search(rb'<script type="text/plain" id="data">([^<]*)</script>', page)
-    assert found is not None
-    data: dict[str, Any] = msgspec.json.decode(zlib.decompress(base64.b64decode(found[1])))
-    return data
 
 
 def recording_of(*events: Line, header: bytes = HEADER) -> dict[str, Any]:
