@@ -99,13 +99,6 @@ class _Answer:
         kinds = {name: str(getattr(test, "__name__", "")) for name, test in self.like.items()}
         return encode([self.when, kinds])
 
-    @property
-    def has_places(self) -> bool:
-        """Whether it repeats arguments."""
-        error = None if self.error is None else (self.error.message, self.error.data)
-        texts = (self.reply, self.fail, error, [one.message for one in self.progress])
-        return b"{{" in encode([*texts, [one.params for one in self.notify]])
-
     def play(self, call: StubCall) -> Steps:
         """Answer a call with its arguments in their places. Raises StubFailure where the call lacks
         one.
@@ -130,26 +123,6 @@ class _Answer:
         if self.fail is not None:
             raise StubFailure(str(_filled(self.fail, call.arguments)))
         return _filled(self.reply, call.arguments)
-
-    def add_to(self, route: Any) -> None:
-        """Add the answer to a `StubRoute`."""
-        if self.has_places:
-            route.run(self.play)
-            return
-        for one in self.progress:
-            route.progress(one.amount, one.total, one.message, after=one.after)
-        for note in self.notify:
-            route.notify(note.method, note.params or None, after=note.after)
-        if self.hang:
-            route.hang()
-        elif self.recorded:
-            route.recorded()
-        elif self.error is not None:
-            route.error(self.error.code, self.error.message, self.error.data, after=self.after)
-        elif self.fail is not None:
-            route.fail(self.fail, after=self.after)
-        else:
-            route.reply(self.reply, after=self.after)
 
 
 @attrs.frozen(kw_only=True)
@@ -240,7 +213,10 @@ class Mock:
                 if condition not in routes:
                     wanted = {**answer.when, **answer.like}
                     routes[condition] = route.when(wanted) if wanted else route
-                answer.add_to(routes[condition])
+                if answer.recorded:
+                    routes[condition].recorded()
+                else:
+                    routes[condition].run(answer.play)
         for note in self.announce:
             stub.announce(note.method, note.params or None, after=note.after)
 
