@@ -42,10 +42,6 @@ class Rule:
     since: str = FIRST
     until: str = LATEST
 
-    def cite(self, revision: str) -> str:
-        """Return the revision and page of the sentence: `2025-11-25 basic/lifecycle`."""
-        return cite(revision, self.section)
-
     @property
     def revisions(self) -> tuple[str, ...]:
         """The revisions in which it holds."""

@@ -24,8 +24,6 @@ from .value_changes import Measure, edits
 _TEXTS = {"description", "title", "instructions"}
 MemberName = tuple[str, int]
 """The name of a member, and how many of that name stand before it."""
-Member = Callable[[Any, Any, ValuePath, Measure], Iterator[Change]]
-"""Compares what two members have under one name; each may be ABSENT."""
 
 
 @attrs.frozen

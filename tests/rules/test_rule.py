@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from mcpmock.errors import Level
 from mcpmock.rules.known_deviations import DEVIATIONS
-from mcpmock.rules.specification import Rule, Violation
+from mcpmock.rules.specification import Rule, Violation, cite
 
 
 def test_where_it_stands() -> None:
     """A sentence is cited by revision and page; pages have moved."""
-    rule = Rule("a", Level.ERROR, "server", "basic/index", "c")
-
-    assert "2025-11-25 basic/index" == rule.cite("2025-11-25")
-    assert "2024-11-05 basic/messages" == rule.cite("2024-11-05")
+    assert "2025-11-25 basic/index" == cite("2025-11-25", "basic/index")
+    assert "2024-11-05 basic/messages" == cite("2024-11-05", "basic/index")
 
 
 def test_what_is_known_is_a_notice() -> None:
