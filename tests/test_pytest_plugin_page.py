@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import base64
 import re
 import shlex
 import subprocess
 import sys
-import zlib
 from pathlib import Path
-from typing import Any
 
-import msgspec
 import pytest
 from msgspec import UNSET
 
 from mcpmock.cassette.file import load
 from tests.support import call, cassette_bytes, notification, request, response
+from tests.support.pages import data_of
 from tests.test_pytest_plugin import PLUGIN
 
 SUITE = """
@@ -56,13 +53,6 @@ def suite(pytester: pytest.Pytester) -> pytest.Pytester:
     return pytester
 
 
-def data_of(page: Path) -> dict[str, Any]:
-    found = re.search(rb'id="data">([^<]*)<', page.read_bytes())
-    assert found is not None
-    data: dict[str, Any] = msgspec.json.decode(zlib.decompress(base64.b64decode(found[1])))
-    return data
-
-
 def test_a_page_for_each_failed_test(suite: pytest.Pytester) -> None:
     """The page has the recording, what the client asked and got, the miss with its near misses, and
     no secret; the failure names it.
@@ -72,7 +62,7 @@ def test_a_page_for_each_failed_test(suite: pytest.Pytester) -> None:
 
     assert ["misses-1", "misses-2"] == [re.findall(r"misses-\d", page.name)[0] for page in pages]
     result.stdout.fnmatch_lines([f"report: {pages[0]}"])
-    recorded, live = data_of(pages[0])["recordings"]
+    recorded, live = data_of(pages[0].read_bytes())["recordings"]
     assert "good.jsonl" == recorded["file"]
     assert live["rows"]["n"] == [1, 2, 3, 4]
     answer = live["rows"]["raw"][3]
@@ -88,7 +78,7 @@ def test_the_page_opens_on_the_test(suite: pytest.Pytester) -> None:
     suite.makepyfile(SUITE + "    assert 1 == 2, 'password=hunter2-hunter2'\n")
     suite.runpytest_subprocess(*PLUGIN, "--mcp-report", "pages")
     (page,) = (suite.path / "pages").glob("*passes*.html")
-    data = data_of(page)
+    data = data_of(page.read_bytes())
 
     assert data["title"].endswith("::test_passes")
     assert data["title"].encode() in page.read_bytes()
@@ -189,7 +179,7 @@ def test_the_head_says_what_failed(failing: Path, name: str) -> None:
     """Without a click: the error, the worst problems of the session, and what mcpmock says of the
     test in the terminal, but for the messages.
     """
-    data = data_of(page_of(failing, name))
+    data = data_of(page_of(failing, name).read_bytes())
     happened = data["recordings"][data["opens"]]["happened"][:3]
     head = " ".join([data["error"], *(one[0] for one in happened), data["told"]])
 
@@ -200,7 +190,7 @@ def test_the_head_says_what_failed(failing: Path, name: str) -> None:
 @pytest.mark.parametrize("name", FAILING)
 def test_only_what_the_test_asked_for_differs(failing: Path, name: str) -> None:
     """A cassette is a library: what the test never asked for is no difference."""
-    differences = data_of(page_of(failing, name))["diff"]["differences"]
+    differences = data_of(page_of(failing, name).read_bytes())["diff"]["differences"]
 
     assert all(one["new_event"] for one in differences)
 

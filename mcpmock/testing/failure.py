@@ -13,14 +13,16 @@ from collections.abc import Callable, Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from time import monotonic
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from msgspec import Raw
 
 from mcpmock.api.cassettes import load
 from mcpmock.api.log import MAX_LAST_MESSAGES, Log
+from mcpmock.api.server import replay_options
+from mcpmock.batch.match_rules import rules_beside
 from mcpmock.cassette.file import rewrite
-from mcpmock.cassette.model import FORMAT, Event, Footer, Header, event_line
+from mcpmock.cassette.model import FORMAT, Cassette, Event, Footer, Header, event_line
 from mcpmock.cassette.parser import read
 from mcpmock.errors import McpMockError
 from mcpmock.faults.control import FaultControl, is_file, plan_of
@@ -36,6 +38,9 @@ from mcpmock.view.html_page import encode
 from mcpmock.view.miss_report import miss_lines
 
 from .settings import Settings
+
+if TYPE_CHECKING:
+    from mcpmock.semantic_diff.ignore_rules import IgnoreRules
 
 MAX_LINES = 10
 MAX_LINE_LENGTH = 160
@@ -236,7 +241,17 @@ def write_failure_page(
         rewrite(session, seen)
         recorded = [load(settings.path)] if settings.path.exists() else []
         both = [*recorded, read(session.name, seen)]
-        rewrite(path, report_page(*both, test=FailedTest(test, error, describe(session))))
+        failed = FailedTest(test, error, describe(session))
+        rewrite(path, report_page(*both, rules=_rules(settings, recorded), test=failed))
     except (McpMockError, OSError) as problem:
         return FailureFiles(None, None, printable(f"report: none, because {problem}"))
     return FailureFiles(path, session, printable(f"report: {path}"))
+
+
+def _rules(settings: Settings, recorded: Sequence[Cassette]) -> IgnoreRules:
+    """Return what may differ from the recording: what the marker says, and the rules beside it."""
+    from mcpmock.semantic_diff.ignore_rules import IgnoreRules
+
+    options = replay_options(**settings.playing)
+    beside = rules_beside(*recorded, no_rules=options.no_rules)
+    return IgnoreRules().with_rules(options.rules).with_rules(beside)

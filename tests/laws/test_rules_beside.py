@@ -27,7 +27,8 @@ CALLED_IN = {
         "batch/match_rules.py",
         "batch/diff.py",
         "api/trajectory.py",  # compares calls, not cassettes
-        "cli/report.py",  # a page is drawn by a room below
+        "cli/report.py",  # pages are drawn by a room below
+        "testing/failure.py",
         "cli/verify.py",  # which reads them before the session
     },
     "with_rules_beside": {"sessions/replay.py"},
