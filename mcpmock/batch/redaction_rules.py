@@ -5,7 +5,6 @@ cassette, and what the headers of its takes say.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
 from pathlib import Path
 
 from mcpmock.cassette.model import Cassette
@@ -30,10 +29,7 @@ def redaction_rules_beside(cassette: Cassette) -> RedactionRules:
 
 
 def redaction_rules_of(
-    options: RedactionOptions,
-    place: Path | None = None,
-    *cassettes: Cassette,
-    environment: Mapping[str, str] = os.environ,
+    options: RedactionOptions, place: Path | None = None, *cassettes: Cassette
 ) -> RedactionRules:
     """Return the rules of these options, of the project file above `place` (a cassette or a
     folder), and of the headers of these cassettes. Raises RedactionRuleError for a rule that is
@@ -64,4 +60,4 @@ def redaction_rules_of(
     for cassette in cassettes:
         for take in cassette.takes:
             rules += rules_of_header(take.header.redaction)
-    return rules.with_hashes(environment.get(HASH_KEY_VARIABLE)) if numbers == "hash" else rules
+    return rules.with_hashes(os.environ.get(HASH_KEY_VARIABLE)) if numbers == "hash" else rules

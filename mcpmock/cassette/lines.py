@@ -14,7 +14,7 @@ import msgspec
 from mcpmock.protocol.messages import member
 
 from . import HEADER_START
-from .model import FORMAT, Cassette, Damage, Header
+from .model import FORMAT, Damage, Header
 from .parser import footer_of, header_within, read, unreadable
 
 SUBSTITUTE = msgspec.json.encode(Header(mcpmock=FORMAT, tool="mcpmock recover"))
@@ -64,11 +64,11 @@ class Sheet:
         return b"".join(raw + b"\n" for raw in (header, *(line.raw for line in self.body)))
 
 
-def take_apart(data: bytes, cassette: Cassette | None = None) -> tuple[list[Sheet], list[Damage]]:
-    """Return the takes of a cassette, and the lines of no take: damaged, torn, or a second footer.
-    `cassette` is the parsed data, if it was parsed already.
+def take_apart(data: bytes) -> tuple[list[Sheet], list[Damage]]:
+    """Return the takes of a cassette, and the lines of no take: damaged, torn, or a second
+    footer.
     """
-    cassette = read("", data) if cassette is None else cassette
+    cassette = read("", data)
     headers = {take.line for take in cassette.takes}
     sorter = _LineSorter(headers, {damage.line: damage for damage in cassette.damage})
     # A last line without a line break is torn.

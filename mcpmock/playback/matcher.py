@@ -62,7 +62,6 @@ from .header_verdicts import MIN_ERROR_STATUS, HeaderVerdicts, contradict
 from .miss import (
     DIFFERENT,
     IN_ANY_TURN,
-    MAX_NEAR,
     OUT_OF_ORDER,
     REPEAT,
     USED_UP,
@@ -437,9 +436,7 @@ class Matcher:
             return level
         return None
 
-    def near(
-        self, live: MatchSubject, count: int = MAX_NEAR, *, may_repeat: bool = False
-    ) -> list[NearMiss]:
+    def near(self, live: MatchSubject, *, may_repeat: bool = False) -> list[NearMiss]:
         """Return the recorded requests that come nearest to one that matches none, the nearest
         first; those of another tool, prompt or resource only where there is none of the same.
         `may_repeat`: a used one answers once more.
@@ -447,7 +444,7 @@ class Matcher:
         found = self._measured(live) or self._measured(live, other_names=True)
         found = nsmallest(_MAX_COMPARED, found, key=lambda one: one.place)
         misses = [self.near_miss(one, live, may_repeat=may_repeat) for one in found]
-        return first_near(misses, count)
+        return first_near(misses)
 
     def near_miss(
         self, measured: MeasuredRequest, live: MatchSubject, *, may_repeat: bool = False

@@ -176,16 +176,17 @@ class Miss:
         return text + (f" and {rest} more" if rest else "")
 
 
-def first_near(near: Sequence[NearMiss], count: int = MAX_NEAR) -> list[NearMiss]:
+def first_near(near: Sequence[NearMiss]) -> list[NearMiss]:
     """Return so many near misses, the nearest first; those of another tool, prompt or resource only
     where there is none of the same. One that some options let answer is among them.
     """
     found = sorted(near, key=lambda one: (one.distance, one.why == ELSEWHERE, one.n))
     same = [one for one in found if one.same_name] or found
-    shown = same[:count]
+    shown = same[:MAX_NEAR]
     if not any(one.allow for one in shown):
         # A rule can also let another resource answer.
-        shown[count - 1 :] = [one for one in (*same, *found) if one.allow][:1] or shown[count - 1 :]
+        allowed = [one for one in (*same, *found) if one.allow][:1]
+        shown[MAX_NEAR - 1 :] = allowed or shown[MAX_NEAR - 1 :]
     return shown
 
 

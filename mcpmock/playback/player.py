@@ -565,7 +565,8 @@ class Player(Stage):
     def _send_due(self, now: float) -> Iterable[Action]:
         """Send what is due and says when to come again."""
         frames: list[Frame] = []
-        for one in self._senders:
+        senders = self._senders
+        for one in senders:
             frames += one.send_due(now)
         if self._repeats.playing:
             self._repeats.drop_finished()
@@ -575,7 +576,7 @@ class Player(Stage):
             frames = [frame for frame in frames if not isinstance(frame.fact, Stderr)]
         actions: list[Action] = [Send(self._assembly.sendable(frames))]
         due = None
-        for one in self._senders:  # a loop, not `min`: this runs for every read
+        for one in senders:  # a loop, not `min`: this runs for every read
             at = one.next_due
             if at is not None and (due is None or at < due):
                 due = at

@@ -112,20 +112,20 @@ class KnownValues:
         """
         yield from self._find(text, own=False)
 
-    def find_own(self, text: bytes, *, words: bool = True) -> Iterator[Found]:
-        """Yield where those of the user's rules stand in a text; ordinary words with `words`."""
+    def find_own(self, text: bytes) -> Iterator[Found]:
+        """Yield where those of the user's rules stand in a text."""
         if self._own:
-            yield from self._find(text, own=True, words=words)
+            yield from self._find(text, own=True)
 
     def own_kind(self, value: bytes) -> str | None:
         """Return the kind of a value, if a rule of the user took it for secret."""
         return self.kinds.get(value, self._words.get(value)) if value in self._own else None
 
-    def _find(self, text: bytes, *, own: bool, words: bool = True) -> Iterator[Found]:
+    def _find(self, text: bytes, *, own: bool) -> Iterator[Found]:
         present = [value for value in self.kinds if value in text]
         for value in sorted(present, key=len, reverse=True):
             ordinary = value in self._own_words
-            if (value in self._own) is not own or (ordinary and not words):
+            if (value in self._own) is not own:
                 continue
             at = text.find(value)
             while at >= 0:

@@ -59,6 +59,8 @@ the other.
 """
 _MAX_HELD_REPLIES = 1000
 """How many replies wait for their time; further ones are sent at once."""
+_MAX_WORDS = 5
+"""How many items of a list are named in one line."""
 _MAX_UNRECORDED_NAMED = 20
 """How many methods that were never recorded are named."""
 
@@ -398,6 +400,6 @@ class Driver(Stage):
         self.report(line)
 
 
-def _join_words(words: Sequence[str], most: int = 5) -> str:
-    more = len(words) - most
-    return ", ".join(words[:most]) + (f" and {more} more" if more > 0 else "")
+def _join_words(words: Sequence[str]) -> str:
+    more = len(words) - _MAX_WORDS
+    return ", ".join(words[:_MAX_WORDS]) + (f" and {more} more" if more > 0 else "")
