@@ -5,13 +5,9 @@ from the latencies of a recording.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from random import Random
 from typing import Literal
-
-from mcpmock.cassette.model import Cassette, Episode
-from mcpmock.protocol.correlation import Correlation, PendingCall
-from mcpmock.protocol.messages import Response
 
 Distribution = Literal["fixed", "uniform", "normal", "lognormal", "empirical"]
 
@@ -43,21 +39,3 @@ def draw(
         case "empirical":
             drawn = middle + random.choice(samples)
     return max(0.0, drawn)
-
-
-def latencies(cassette: Cassette) -> Iterator[tuple[PendingCall, float]]:
-    """Yield every request of a recording that was answered, and how long that took, in seconds."""
-    for episode in cassette.episodes():
-        yield from _latencies(episode)
-
-
-def _latencies(episode: Episode) -> Iterator[tuple[PendingCall, float]]:
-    session = Correlation()
-    for index, event in enumerate(episode.events):
-        frame = event.frame
-        if frame is None or frame.fact is not None:
-            continue
-        message = frame.content
-        note = session.note(frame.direction, message, index)  # type: ignore[arg-type]
-        if isinstance(message, Response) and note.call is not None and not note.late:
-            yield note.call, (event.t - episode.events[note.call.index].t) / 1_000_000

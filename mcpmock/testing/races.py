@@ -16,11 +16,12 @@ import attrs
 
 from mcpmock.api.thread_server import ThreadServer
 from mcpmock.cassette.file import load
-from mcpmock.cassette.model import Cassette, Episode
+from mcpmock.cassette.model import Cassette
 from mcpmock.errors import McpMockError
 from mcpmock.faults.match import Match, MatchPlace, Subject, Turn, fits
 from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.races.grid import Cell, Name, Reaction, cells
+from mcpmock.faults.session_calls import SessionCall, answered_calls
 from mcpmock.printable import many
 from mcpmock.protocol.correlation import PROGRESS, Correlation, PendingCall
 from mcpmock.protocol.messages import Frame, Notification, Request, Response, decode
@@ -73,32 +74,14 @@ def messages_of(cassette: Cassette, match: Match) -> int | None:
     """Return how many messages the first matching call got: its progress and the answer. None if no
     answered call matches.
     """
-    found = (count for episode in cassette.episodes() for count in _count_messages(episode, match))
-    return next(found, None)
+    calls = (one for one in answered_calls(cassette) if _matches(match, one.subject))
+    return next((one.progress + 1 for one in calls), None)
 
 
-def _count_messages(episode: Episode, match: Match) -> Iterator[int]:
-    session, progress = Correlation(), dict[int, int]()
-    for index, event in enumerate(episode.events):
-        frame = event.frame
-        if frame is None or frame.fact is not None:
-            continue
-        message = frame.content
-        note = session.note(frame.direction, message, index)  # type: ignore[arg-type]
-        if note.call is None or note.late:
-            continue
-        if not _matches_call(match, frame, note.call):
-            continue
-        if note.method == PROGRESS:
-            progress[note.call.index] = progress.get(note.call.index, 0) + 1
-        elif isinstance(message, Response):
-            yield progress.get(note.call.index, 0) + 1
-
-
-def _matches_call(match: Match, frame: Frame, call: PendingCall) -> bool:
-    """Return whether the call matches, in whatever session it is made."""
+def _matches(match: Match, subject: Subject) -> bool:
+    """Return whether a call matches, in whatever session it is made."""
     anywhere = attrs.evolve(match, session=None, transport=None, era=None, phase=None)
-    return fits(anywhere, Subject(frame, call.request, call.request.method, call), MatchPlace())
+    return fits(anywhere, subject, MatchPlace())
 
 
 class Race:
@@ -276,7 +259,7 @@ class Race:
         here = self._match.session in (None, conversation)
         return (
             here
-            and _matches_call(self._match, frame, call)
+            and _matches(self._match, SessionCall(call, frame).subject)
             and self._turn.comes(0.0, Random(0), {})
         )
 

@@ -7,8 +7,7 @@ from statistics import fmean, stdev
 
 import pytest
 
-from mcpmock.faults.distributions import Distribution, draw, latencies
-from tests.support import c, call, cassette, response
+from mcpmock.faults.distributions import Distribution, draw
 
 
 def drawn(distribution: Distribution, samples: tuple[float, ...] = ()) -> list[float]:
@@ -49,14 +48,3 @@ def test_never_below_zero() -> None:
 def test_empirical() -> None:
     """One of the samples, and the latency on top."""
     assert {1.5, 2.5} == set(drawn("empirical", (1.0, 2.0)))
-
-
-def test_latencies_of_a_recording() -> None:
-    """What was answered, and how long that took."""
-    recorded = cassette(
-        c(call(1, "a")), c(call(2, "b")), (2.5, "s2c", response(2)), (4, "s2c", response(1)),
-        (5, "s2c", response(1)), c(call(3, "never")),
-    )  # fmt: skip
-
-    found = [(call.request.id, seconds) for call, seconds in latencies(recorded)]
-    assert [(b"2", 0.5), (b"1", 3.0)] == found

@@ -10,7 +10,7 @@ import attrs
 from attrs.converters import optional
 
 from mcpmock.faults.chunking import cut_message, wire_bytes
-from mcpmock.faults.distributions import Distribution, latencies
+from mcpmock.faults.distributions import Distribution
 from mcpmock.faults.fault import (
     Act,
     Dice,
@@ -21,12 +21,12 @@ from mcpmock.faults.fault import (
     PlanError,
     frozen,
 )
-from mcpmock.faults.match import Match, MatchPlace, Subject, fits
+from mcpmock.faults.match import Match, MatchPlace, fits
 from mcpmock.faults.segments import On
+from mcpmock.faults.session_calls import answered_calls
 from mcpmock.faults.session_state import Effect
 from mcpmock.options.units import Ordinal, Rate, Seconds, Size, to_bytes, to_rate, to_seconds
 from mcpmock.pipeline.stage import Send
-from mcpmock.protocol.messages import C2S, Frame
 
 
 @frozen(kw_only=True)
@@ -61,11 +61,9 @@ class Latency(Fault, usually="client", aliases={"delay": "latency"}):
             return self
         called = Match(method=self.match.method, tool=self.match.tool)
         samples = tuple(
-            seconds
-            for call, seconds in latencies(load(self.cassette))
-            if fits(
-                called, Subject(Frame(C2S), call.request, call.request.method, call), MatchPlace()
-            )
+            one.seconds
+            for one in answered_calls(load(self.cassette))
+            if fits(called, one.subject, MatchPlace()) and one.seconds is not None
         )
         if not samples:
             raise PlanError([f"{self.title}: {self.cassette} has no answered call that matches"])

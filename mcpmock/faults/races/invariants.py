@@ -7,38 +7,11 @@ A pure function over what crossed the wire at one place, in order: no fault, no 
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
-import attrs
-
+from mcpmock.faults.session_calls import SessionCall, SessionCalls
 from mcpmock.printable import many
 from mcpmock.protocol import messages as m
-from mcpmock.protocol.correlation import CANCELLED, PROGRESS, Correlation, PendingCall
-
-_Key = tuple[m.Direction, int]
-
-
-@attrs.define
-class _Ledger:
-    """The state of each call so far."""
-
-    session: Correlation = attrs.field(factory=Correlation)
-    messages: int = 0
-    """The number of messages so far."""
-    asked: dict[_Key, PendingCall] = attrs.field(factory=dict)
-    answers: Counter[_Key] = attrs.field(factory=Counter)
-    late: Counter[_Key] = attrs.field(factory=Counter)
-    """The messages of a call that came behind its cancellation."""
-    cancelled: set[_Key] = attrs.field(factory=set)
-    cancelled_at: int = 0
-    """The number of messages before the last cancellation."""
-    exchanges: dict[int, list[_Key]] = attrs.field(factory=dict)
-    ended: set[_Key] = attrs.field(factory=set)
-    """The calls whose HTTP exchange is over."""
-    over: bool = False
-    served: bool = False
-    """Whether a request sent after the last cancellation was answered."""
 
 
 def broken(
@@ -56,77 +29,28 @@ def broken(
     >>> mcpmock.testing.broken([ping, pong, pong])
     ['ping 1 of the client: answered 2 times']
     """
-    ledger = _Ledger()
-    wrong = [line for frame in frames for line in _note_frame(ledger, frame)]
-    wrong += _list_open_calls(ledger)
-    if silent:
-        late = {key: count for key, count in ledger.late.items() if count > crossed}
-        wrong += [
-            f"{_name(ledger, key)}: {many(n, 'message')} behind its cancel"
-            for key, n in late.items()
-        ]
-    if works and ledger.cancelled and not (ledger.served or ledger.over):
+    session = SessionCalls.read((frame, 0) for frame in frames)
+    ids = ((one.id or b"null").decode(errors="replace") for one in session.strays)
+    wrong = [f"an answer with the id {id_}, which no request has" for id_ in ids]
+    for one in session.calls:
+        if len(one.answers) > 1:
+            wrong.append(f"{_name(one)}: answered {len(one.answers)} times")
+        if not (one.answers or one.cancelled or one.closed or session.over):
+            wrong.append(f"{_name(one)}: neither answered nor cancelled nor closed")
+        if silent and one.late > crossed:
+            wrong.append(f"{_name(one)}: {many(one.late, 'message')} behind its cancel")
+    cancelled = any(one.cancelled for one in session.calls)
+    served = any(_works(one) for one in session.calls[session.last_cancel :])
+    if works and cancelled and not (served or session.over):
         wrong.append("no request behind the last cancel was answered")
     return wrong
 
 
-def _note_frame(ledger: _Ledger, frame: m.Frame) -> Iterator[str]:
-    match frame.fact:
-        case None:
-            for message in m.parse_items(frame.raw):
-                yield from _note_message(ledger, frame, message)
-        case m.StreamEnd() | m.ProcessExit():
-            ledger.over |= frame.direction is m.S2C
-        case m.ExchangeEnd() if frame.exchange is not None:
-            ledger.ended |= set(ledger.exchanges.get(frame.exchange, ()))
-        case _:
-            pass
+def _works(one: SessionCall) -> bool:
+    return not one.cancelled and any(answer.error is None for answer in one.answers)
 
 
-def _note_message(ledger: _Ledger, frame: m.Frame, message: object) -> Iterator[str]:
-    if not isinstance(message, m.Request | m.Response | m.Notification):
-        return
-    ledger.messages += 1
-    note = ledger.session.note(frame.direction, message, ledger.messages)
-    key = None if note.call is None else (note.call.direction, note.call.index)
-    if isinstance(message, m.Request) and note.call is not None and key is not None:
-        ledger.asked[key] = note.call
-        if frame.exchange is not None:
-            ledger.exchanges.setdefault(frame.exchange, []).append(key)
-    elif isinstance(message, m.Response):
-        yield from _note_response(ledger, message, key)
-    elif isinstance(message, m.Notification) and key is not None:
-        if message.method == CANCELLED and note.call is not None:
-            if frame.direction is note.call.direction and not ledger.answers[key]:
-                ledger.cancelled.add(key)
-                ledger.cancelled_at, ledger.served = ledger.messages, False
-        elif message.method == PROGRESS and key in ledger.cancelled:
-            ledger.late[key] += 1
-
-
-def _note_response(ledger: _Ledger, message: m.Response, key: _Key | None) -> Iterator[str]:
-    if key is None:
-        id_ = (message.id or b"null").decode(errors="replace")
-        yield f"an answer with the id {id_}, which no request has"
-        return
-    ledger.answers[key] += 1
-    if ledger.answers[key] > 1:
-        yield f"{_name(ledger, key)}: answered {ledger.answers[key]} times"
-    if key in ledger.cancelled:
-        ledger.late[key] += 1
-    elif key[1] > ledger.cancelled_at:
-        ledger.served |= message.error is None
-
-
-def _list_open_calls(ledger: _Ledger) -> Iterator[str]:
-    """Yield the calls that were neither answered nor cancelled nor closed."""
-    for key in ledger.asked:
-        done = ledger.answers[key] or key in ledger.cancelled or key in ledger.ended
-        if not (done or ledger.over):
-            yield f"{_name(ledger, key)}: neither answered nor cancelled nor closed"
-
-
-def _name(ledger: _Ledger, key: _Key) -> str:
-    call = ledger.asked[key]
-    id_ = m.decode(call.request.id)
-    return f"{call.request.method} {id_!r} of {'the server' if key[0] is m.S2C else 'the client'}"
+def _name(one: SessionCall) -> str:
+    request = one.call.request
+    side = "the server" if one.call.direction is m.S2C else "the client"
+    return f"{request.method} {m.decode(request.id)!r} of {side}"
