@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 
 from mcpmock.matching.paths import spell_step
+from mcpmock.protocol.json_schema import pointed_to
 from mcpmock.redaction.placeholders import holds_placeholder
 
 _MAX_NAMES = 2000
@@ -52,7 +53,8 @@ class SchemaNames:
             self._note_values(name, part)
         reference = part.get("$ref")
         if isinstance(reference, str) and reference not in references:
-            inner = _referenced(self._root, reference)
+            local = reference == "#" or reference.startswith("#/")
+            inner = pointed_to(self._root, reference) if local else None
             yield name, inner, references | {reference}, depth
         for word in _BRANCHES:
             for branch in _list(part.get(word)):
@@ -118,25 +120,6 @@ def _spell(value: Any) -> str | None:
     else:
         return None
     return spelled if len(spelled) <= _MAX_VALUE_CHARS else None
-
-
-def _referenced(root: Any, reference: str) -> Any:
-    """Return what a reference within a document names; None if it leads out of it."""
-    from urllib.parse import unquote
-
-    head, _, fragment = reference.partition("#")
-    if head or (fragment and not fragment.startswith("/")):
-        return None
-    found = root
-    for step in unquote(fragment).split("/")[1:]:
-        name = step.replace("~1", "/").replace("~0", "~")
-        if isinstance(found, dict):
-            found = found.get(name)
-        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-            found = found[int(name)]
-        else:
-            return None
-    return found
 
 
 def _list(value: Any) -> list[Any]:

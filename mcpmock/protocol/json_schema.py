@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import lru_cache
 from typing import Any, NamedTuple
+from urllib.parse import unquote
 
 from .messages import decode, encode
 from .shapes import PLACEHOLDER, Step
@@ -255,15 +256,14 @@ def _all_inside(schema: dict[str, Any]) -> Iterator[Any]:
             yield from value if isinstance(value, list) else (value,)
 
 
-def _target(root: Any, reference: str) -> Any:
+def pointed_to(root: Any, reference: str) -> Any:
     """Return what a local reference points to; None if that is nothing."""
     found = root
     for part in reference[2:].split("/") if reference != "#" else ():
-        name = re.sub("%([0-9A-Fa-f]{2})", lambda code: chr(int(code[1], 16)), part)
-        name = name.replace("~1", "/").replace("~0", "~")
+        name = unquote(part).replace("~1", "/").replace("~0", "~")
         if isinstance(found, dict):
             found = found.get(name)
-        elif isinstance(found, list) and name.isdigit() and int(name) < len(found):
+        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
             found = found[int(name)]
         else:
             return None
@@ -288,7 +288,7 @@ def _size(schema: Any) -> int | None:
         total = 1 + sum(len(v) for n in _DATA if isinstance(v := one.get(n), list))
         inside = list(_all_used(one))
         if isinstance(reference := one.get("$ref"), str):
-            inside.append(_target(schema, reference))
+            inside.append(pointed_to(schema, reference))
         for other in inside:
             size = size_of(other)
             if size is None:
@@ -349,7 +349,7 @@ class _Visits:
     def _visited(self, schema: dict[str, Any], value: Any) -> Iterator[tuple[Any, Any]]:
         """Yield the pairs that are visited next."""
         if isinstance(reference := schema.get("$ref"), str):
-            yield _target(self._schema, reference), value
+            yield pointed_to(self._schema, reference), value
         for name in _IN_PLACE:
             if name in schema:
                 yield schema[name], value

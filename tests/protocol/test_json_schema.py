@@ -44,6 +44,7 @@ def nested(depth: int, value: Any = 1) -> Any:
         (False, 1, ()),
         ({"properties": {"$ref": {"type": "string"}}, "default": {"$ref": "http://a"}}, {"$ref": 5}, ("$ref",)),
         ({"$defs": {"a/b": {"type": "string"}}, "$ref": "#/$defs/a~1b"}, 5, ()),
+        ({"$defs": {"é": {"type": "string"}}, "$ref": "#/$defs/%C3%A9"}, 5, ()),
     ],
 )  # fmt: skip
 def test_what_a_schema_refuses(schema: Any, value: Any, path: tuple[str | int, ...]) -> None:
@@ -82,6 +83,7 @@ def test_a_placeholder_hides_no_missing_member() -> None:
     ("schema", "value", "why"),
     [
         ({"allOf": [{"$ref": "#"}]}, 1, "too costly"),
+        ({"$ref": "#/$defs/%C3%A9", "$defs": {"é": {"$ref": "#/$defs/%C3%A9"}}}, 1, "too costly"),
         (BOTH, nested(60), "too costly"),
         ({"items": {"enum": list(range(20_000))}}, list(range(20_000, 40_000)), "too costly"),
         ({"type": "array"}, nested(MAX_DEPTH + 2), f"deeper than {MAX_DEPTH} levels"),
