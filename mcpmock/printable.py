@@ -123,6 +123,14 @@ def many(count: int, noun: str) -> str:
     return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
 
 
+def did_you_mean(word: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> str:
+    """Return `; did you mean a or b?` with the nearest words; empty if none is near."""
+    from difflib import get_close_matches  # few words are wrong
+
+    near = get_close_matches(word, sorted({*known}), n=most, cutoff=cutoff)
+    return f"; did you mean {' or '.join(near)}?" if near else ""
+
+
 def duration(us: int) -> str:
     """Return microseconds in words: `0.6 ms`, `41 ms`, `1.52 s`, `2:03 min`."""
     ms = us / 1000

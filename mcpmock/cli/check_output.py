@@ -7,7 +7,7 @@ Names and texts may be recorded: all that is printed passes through `printable`.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -17,7 +17,7 @@ import click
 from mcpmock.errors import CassetteError, Level
 from mcpmock.options.comparison import CheckOptions
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.printable import many, printable
+from mcpmock.printable import did_you_mean, many, printable
 from mcpmock.rules.report import report_values
 
 from .output import BAD, ODD, REMARK, emit, encodable, one_line, say, text_limit
@@ -228,7 +228,8 @@ class CheckOutput:
         had = {case.value for _, case in self._cases if case.option == EXPECT}
         for glob in self.plan.assertions.expected:
             if glob not in had:
-                yield glob, f"no call of {glob} had a result{_nearest(glob, self._tools)}"
+                near = "" if glob in self._tools else did_you_mean(glob, self._tools, cutoff=0.5)
+                yield glob, f"no call of {glob} had a result{near}"
 
     def _print_assertions(self) -> int:
         """Print the outcome of what is asserted of all files; return the exit status."""
@@ -323,13 +324,6 @@ def _title(damage: bool, level: Level) -> str:
 
 def _option(case: AssertionCase) -> str:
     return f"--{case.option} {case.value}"
-
-
-def _nearest(glob: str, tools: Iterable[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(glob, sorted(tools), n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}?" if near and near[0] != glob else ""
 
 
 def _baseline_lines(checked: CheckedFile) -> set[str]:

@@ -10,13 +10,12 @@ from __future__ import annotations
 import re
 import shutil
 import sys
-from difflib import get_close_matches
 
 import click
 
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.views import ManualOptions
-from mcpmock.printable import mcpmock_command
+from mcpmock.printable import did_you_mean, mcpmock_command
 from mcpmock.view.manual import pages, sections, topics
 
 from .option_table import options
@@ -122,9 +121,8 @@ def _unknown(topic: str) -> str:
         if topic in README_SECTIONS:
             hints.append(f"section {README_SECTIONS[topic]} of the README")
         return f"no help topic {topic}; {'; '.join(hints)}"
-    near = get_close_matches(topic, pages(), n=SUGGESTED_TOPICS, cutoff=0.5)
-    if near:
-        return f"no help topic {topic}; did you mean {' or '.join(near)}?"
+    if nearest := did_you_mean(topic, pages(), most=SUGGESTED_TOPICS, cutoff=0.5):
+        return f"no help topic {topic}{nearest}"
     if len(topic) > 2 and (near := _topics_on(topic)):
         search = mcpmock_command("help", options=["--search", topic])
         return f"no help topic {topic}; {' and '.join(near)} speak of it: `{search}`"

@@ -7,7 +7,6 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
-from difflib import get_close_matches
 from pathlib import Path
 from shutil import which
 from typing import TYPE_CHECKING
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING
 import click
 
 from mcpmock.errors import CannotStart, McpMockError
-from mcpmock.printable import printable, shell_command
+from mcpmock.printable import did_you_mean, printable, shell_command
 
 from .output import BAD, GOOD, emit, encodable, say
 
@@ -83,9 +82,9 @@ def choose_servers(
     for error in here.errors:
         say(f"{error.found}; this file was left out")
     if not named:
-        near = get_close_matches(name, {one.entry.name for one in found}, n=3)
-        hint = f"did you mean {' or '.join(near)}?" if near else "`mcpmock wrap --list` lists them"
-        raise NoSuchServer(f"no configuration has a server {name}; {hint}", here.errors)
+        near = did_you_mean(name, (one.entry.name for one in found), most=3)
+        hint = near or "; `mcpmock wrap --list` lists them"
+        raise NoSuchServer(f"no configuration has a server {name}{hint}", here.errors)
     if len(named) > 1 and not change.all_places:
         for one in named:
             say(f"{name} is in {place_of(one)}")

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
@@ -14,7 +13,7 @@ import click
 
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.views import LedgerOptions
-from mcpmock.printable import many, printable
+from mcpmock.printable import did_you_mean, many, printable
 
 from .option_table import options
 from .output import TextFormatter, columns, emit, print_lines, say
@@ -70,9 +69,8 @@ def _holds_in(rule: Rule, revision: str | None) -> bool:
 def _unknown_rule(name: str) -> str:
     from mcpmock.rules.specification import RULES
 
-    near = get_close_matches(name, {rule.name: None for rule in RULES}, n=_SUGGESTED)
-    hint = f"did you mean {' or '.join(near)}?" if near else "`mcpmock rules` lists them"
-    return f"no rule {printable(name)}; {hint}"
+    near = did_you_mean(name, (rule.name for rule in RULES), most=_SUGGESTED)
+    return f"no rule {printable(name)}{near or '; `mcpmock rules` lists them'}"
 
 
 def _mistake(name: str | None, selection: LedgerOptions) -> str | None:
@@ -87,9 +85,9 @@ def _mistake(name: str | None, selection: LedgerOptions) -> str | None:
     pages = dict.fromkeys(one.page for one in _selected(requirements(), name, selection.revision))
     if any(fnmatchcase(page, selection.page) for page in pages):
         return None
-    near = get_close_matches(selection.page, pages, n=_SUGGESTED, cutoff=0.5)
-    hint = f"did you mean {' or '.join(near)}?" if near else f"pages: {', '.join(pages)}"
-    return f"no page {printable(selection.page)}; {hint}"
+    near = did_you_mean(selection.page, pages, most=_SUGGESTED, cutoff=0.5)
+    hint = near or f"; pages: {', '.join(pages)}"
+    return f"no page {printable(selection.page)}{hint}"
 
 
 def _value(selection: LedgerOptions, word: str) -> str | None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
 
 import attrs
+
+from mcpmock.printable import did_you_mean
 
 from .coverage import KINDS, TOTAL, Covered
 
@@ -27,9 +28,8 @@ class CoverageBounds:
             kind, equals, share = text.rpartition("=")
             kind = kind if equals else TOTAL
             if kind not in (*KINDS, TOTAL):
-                near = get_close_matches(kind, (*KINDS, TOTAL), n=1)
-                hint = f"did you mean {near[0]}?" if near else f"known: {', '.join(KINDS)}"
-                raise ValueError(f"no kind {kind!r}; {hint}")
+                hint = did_you_mean(kind, (*KINDS, TOTAL)) or f"; known: {', '.join(KINDS)}"
+                raise ValueError(f"no kind {kind!r}{hint}")
             found = _PERCENT.fullmatch(share)
             if found is None or float(found[1]) > 100:
                 raise ValueError(f"{text!r}: expected, for example, 80% or parameters=50%")

@@ -6,11 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from typing import Any
 
-from mcpmock.printable import many
+from mcpmock.printable import did_you_mean, many
 from mcpmock.protocol.methods import ROWS, Sender
 
 from .fault import Fault
@@ -84,23 +83,18 @@ def _unasked(fault: Fault, asked: Sequence[Asked]) -> Iterator[str]:
         }
         if not any(fnmatchcase(name, glob) for name in found):
             asked_for = "called the tool" if key == "tool" else f"asked for the {_NOUNS[key]}"
-            yield f"no client {asked_for} {glob!r}{_nearest(glob, found) or _list(found)}"
+            others = did_you_mean(glob, found, cutoff=0.5) or _list(found)
+            yield f"no client {asked_for} {glob!r}{others}"
     methods = fault.about if match.method is None else [match.method]
     found = {method for method, _ in asked}
     if methods and not any(fnmatchcase(name, glob) for name in found for glob in methods):
         known = found | {row.name for row in ROWS}
         senders = {row.sender for row in ROWS if fnmatchcase(row.name, methods[0])}
         who = "no client sent" if senders == {Sender.CLIENT} else "nobody sent"
-        near = _nearest(methods[0], known) if not set(methods) & known else ""
+        near = did_you_mean(methods[0], known, cutoff=0.5) if not set(methods) & known else ""
         yield f"{who} {_or(methods)}{near}"
     if match.session is not None and match.session > 1:
         yield f"nothing matched in session {match.session}"
-
-
-def _nearest(glob: str, known: Collection[str]) -> str:
-    """Return a question with the nearest name, if there is one."""
-    near = get_close_matches(glob, sorted(known), n=1, cutoff=0.5)
-    return f"; did you mean {near[0]}?" if near else ""
 
 
 def _list(found: Collection[str]) -> str:

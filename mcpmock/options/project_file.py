@@ -13,9 +13,12 @@ from typing import Any
 import attrs
 
 from mcpmock.errors import FileMistakes, McpMockError
+from mcpmock.printable import did_you_mean
 
 FILE_NAME, PYTHON_FILE_NAME = "mcpmock.toml", "pyproject.toml"
 _MARK = b"tool.mcpmock"
+_CUTOFF = 0.65
+"""By which `record` is not near `echo`."""
 MATCH_TABLE, REDACTION_TABLE = "match", "redact"
 """The tables of rules: about what may differ, and about what is secret."""
 Check = Callable[[Any], None]
@@ -48,7 +51,8 @@ class ProjectFile:
             if (read := readers.get(name)) is not None:
                 mistakes += [f"{name}{mistake}" for mistake in read(written)]
             elif not others:
-                mistakes.append(f"[{name}]: no command of mcpmock{_near(name, [*readers])}")
+                near = did_you_mean(name, readers, cutoff=_CUTOFF)
+                mistakes.append(f"[{name}]: no command of mcpmock{near}")
         if mistakes:
             raise ProjectFileError(self.path, mistakes)
 
@@ -69,7 +73,8 @@ def option_mistakes(
             except (ValueError, McpMockError) as error:
                 yield f".{name}: {error}"
         elif not others:
-            yield f".{name}: no option that can be set here{_near(name, checks)}"
+            near = did_you_mean(name, checks, cutoff=_CUTOFF)
+            yield f".{name}: no option that can be set here{near}"
 
 
 def find_project_file(place: Path) -> ProjectFile | None:
@@ -102,10 +107,3 @@ def _read(path: Path) -> dict[str, Any] | None:
         raise ProjectFileError(path, [str(error)]) from error
     found: dict[str, Any] | None = tool.get("mcpmock")
     return found
-
-
-def _near(name: str, known: Mapping[str, object] | list[str]) -> str:
-    from difflib import get_close_matches
-
-    near = get_close_matches(name, [*known], n=1, cutoff=0.65)  # `record` is not near `echo`
-    return f"; did you mean {near[0]}?" if near else ""

@@ -7,11 +7,11 @@ recording. Used by the faces at the end of a run.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Any
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.matching.match_rule import TOOL_ALONE, MatchRule, MatchRules
+from mcpmock.printable import did_you_mean
 from mcpmock.protocol.messages import Notification, Request, decode, parse_items
 
 from .request_key import named
@@ -80,15 +80,10 @@ def _line(rule: MatchRule, fits: bool, labels: list[tuple[str, str]], members: l
         unknown = next((one for one in steps if one not in (*members, "params")), None)
         if unknown is None:
             return f"{text}: no request has {rule.query.text}"
-        return f"{text}: no request has {unknown!r}" + _hint(unknown, members)
+        return f"{text}: no request has {unknown!r}" + did_you_mean(unknown, members)
     methods = [method for method, _ in labels]
     fitting = [label for label in labels if rule.is_for(label[0], (label[0], rule.name))]
     if not fitting:
-        return f"{text}: no request is {rule.method!r}" + _hint(rule.method, methods)
+        return f"{text}: no request is {rule.method!r}" + did_you_mean(rule.method, methods)
     names = [name for _, name in fitting if name]
-    return f"{text}: no {rule.method} is of {rule.name!r}" + _hint(rule.name, names)
-
-
-def _hint(word: str, known: list[str]) -> str:
-    near = get_close_matches(word, dict.fromkeys(known), n=1)
-    return f"; did you mean {near[0]}?" if near else ""
+    return f"{text}: no {rule.method} is of {rule.name!r}" + did_you_mean(rule.name, names)

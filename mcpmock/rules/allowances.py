@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from itertools import takewhile
 
@@ -17,6 +16,7 @@ import attrs
 from mcpmock.errors import McpMockError
 from mcpmock.matching.match_rule import MESSAGE_MEMBERS, MatchRule, as_glob
 from mcpmock.matching.paths import Place, compile_path, is_selectable, spell_step
+from mcpmock.printable import did_you_mean
 
 from .specification import RULES, Violation
 
@@ -44,9 +44,7 @@ class Allowance:
         if not rule or len(scope) > 2:
             raise ValueError(f"{text!r} is not of the form RULE [METHOD [TOOL]] [$PATH]")
         if not any(fnmatchcase(name, rule) for name in _NAMES):
-            near = get_close_matches(rule, _NAMES, n=1, cutoff=0.5)
-            hint = f"; did you mean {near[0]}?" if near else ""
-            raise ValueError(f"no rule {rule!r}{hint}")
+            raise ValueError(f"no rule {rule!r}{did_you_mean(rule, _NAMES, cutoff=0.5)}")
         rest = text.split(None, 1)[1] if len(text.split(None, 1)) > 1 else ""
         place = MatchRule.parse(rest if "$" in rest else f"{rest} $")
         if place.kind is not None or place.query.whole is not None:
