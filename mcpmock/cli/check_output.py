@@ -20,7 +20,7 @@ from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import did_you_mean, many, printable
 from mcpmock.rules.report import report_values
 
-from .output import BAD, ODD, REMARK, emit, encodable, one_line, say, text_limit
+from .output import BAD, ODD, REMARK, emit, encodable, one_line, say, text_limit, wrap
 from .reports import (
     JunitCase,
     JunitFailure,
@@ -42,6 +42,8 @@ _COLORS = {Level.ERROR: BAD, Level.WARNING: ODD, Level.NOTICE: REMARK}
 _SHOWN = {Level.ERROR: 10, Level.WARNING: 10, Level.NOTICE: 1}
 """How many findings of one kind are printed without `-v`."""
 _MAX_CASE_LINES, _MAX_IDLE = 100, 20
+_HANGING = "    "
+"""What the lines of a wrapped finding begin with, but for the first."""
 _SUITE = "mcpmock.check"
 _DAMAGE, _EDIT, _FILE = "damage", "edit", "file"
 _ABOUT = {
@@ -97,10 +99,13 @@ class CheckOutput:
         failed = any(not case.ok for case in checked.calls.cases)
         status = CassetteError.exit_code if report.damaged else int(failed or self._fails(checked))
         form = "json" if self.checking.format == "json" else "text"
-        lines = self._annotations if self.checking.format == "github" else self._lines
+        if self.checking.format == "github":
+            lines = self._annotations(name, checked)
+        else:
+            lines = (part for line in self._lines(name, checked) for part in wrap(line, _HANGING))
         shown = Report(
             status=status,
-            lines=lines(name, checked),
+            lines=lines,
             values=report_values(encodable(name), checked.report),
         )
         return print_report(shown, self.console, form)
@@ -157,7 +162,7 @@ class CheckOutput:
             color = _COLORS[one.level]
             yield f"{place}: {click.style(one.level.value, fg=color)}: {printable(text)}"
             if one.more:
-                yield f"    {printable(one.more)}"
+                yield f"{_HANGING}{printable(one.more)}"
         if self.console.verbose:
             yield from _known_lines(shown_name, checked)
         for unchecked in self._unchecked(checked):
@@ -376,7 +381,7 @@ def _known_lines(name: str, checked: CheckedFile) -> Iterator[str]:
             place = f"{name}:{found.line}" if found.line else name
             text = printable(f"{found.violation.text} [{found.violation.rule.name}]")
             yield f"{place}: {click.style('known', fg=REMARK)}: {text}"
-            yield f"    allowed by {printable(found.allowed)}"
+            yield f"{_HANGING}allowed by {printable(found.allowed)}"
 
 
 def _level_of(found: Found) -> Level:

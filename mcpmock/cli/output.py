@@ -93,6 +93,13 @@ class TextFormatter(click.HelpFormatter):
         super().write_dl(rows, wide, col_spacing)
 
 
+def is_styled() -> bool:
+    """Return whether standard output has colors, as `--color` and the terminal say."""
+    context = click.get_current_context(silent=True)
+    given = None if context is None else context.color
+    return sys.stdout.isatty() if given is None else given
+
+
 def drawing_columns() -> int:
     """Return how many columns of a line a drawing beside the text may have: none without a
     terminal, or if it is narrow.
@@ -171,6 +178,23 @@ def fit(text: str, width: int) -> str:
     from rich.cells import set_cell_size
 
     return set_cell_size(text, width)
+
+
+def wrap(text: str, indent: str) -> Iterator[str]:
+    """Yield a line, broken at its spaces into lines as wide as the terminal; without one as it is.
+    A word that is too long stays whole. Styled words count as they look.
+    """
+    if not sys.stdout.isatty():
+        yield text
+        return
+    line, left = "", columns()
+    for word in text.split(" "):
+        wide = cells(click.unstyle(word)) + 1
+        if wide - 1 > left and line.strip():
+            yield line.rstrip()
+            line, left = indent, columns() - len(indent)
+        line, left = f"{line}{word} ", left - wide
+    yield line.rstrip()
 
 
 def say(text: str) -> None:

@@ -34,6 +34,7 @@ from .output import (
     drawing_columns,
     fill,
     fit,
+    is_styled,
     one_line,
     shorten,
     text_limit,
@@ -44,17 +45,19 @@ if TYPE_CHECKING:
     from mcpmock.view.timeline import Row, Timeline
 
 _STYLES: dict[str, dict[str, Any]] = {
+    "request": {"fg": REMARK},
+    "response": {"fg": GOOD},
     "error": {"fg": BAD},
+    "notification": {"fg": ODD},
     "gap": {"fg": BAD},
     "opaque": {"fg": ODD},
+    "fault": {"fg": ODD},
     "stderr": {"dim": True},
 }
+_DIM: dict[str, Any] = {"dim": True}
+_BOLD: dict[str, Any] = {"bold": True}
+_REMARK: dict[str, Any] = {"fg": REMARK}
 _PLAIN: dict[str, Any] = {}
-_DRAWING_STYLES: dict[str | None, dict[str, Any]] = {
-    "c2s": {"fg": GOOD},
-    "s2c": {"fg": REMARK},
-    None: {},
-}
 _ARROWS = {"c2s": "->", "s2c": "<-", None: "  "}
 _KIND_WORDS = {"notification": "notify"}
 _HTTP_KINDS = ("http", "sse")
@@ -182,6 +185,7 @@ class Columns:
     most: int | None = attrs.field(factory=text_limit)
     """How many characters of a text are shown."""
     timed: bool = False
+    styled: bool = attrs.field(factory=is_styled)
 
     @classmethod
     def of_growing(cls) -> Columns:
@@ -208,14 +212,16 @@ class Columns:
         return self.width - self.drawing.width - (2 if self.drawing.width else 0)
 
     def _line(self, row: Row, time: str, method: str) -> str:
-        place = f"{str(row.event.n).rjust(self.n)} {time.rjust(self.time)}{_ARROWS[row.event.d]}"
+        place = f"{str(row.event.n).rjust(self.n)} {time.rjust(self.time)}"
+        way = _ARROWS[row.event.d]
         if self.session or self.exchange:
-            place += _format_session(row).ljust(self.session)
-            place += _format_exchange(row).ljust(self.exchange)
+            way += _format_session(row).ljust(self.session)
+            way += _format_exchange(row).ljust(self.exchange)
         kind, remarks = _kind_word(row), _format_remarks(row)
-        if row.tool is not None and row.kind in ("response", "error"):
-            remarks += f"{_name(row.tool, self.most)}: "
+        tool = "" if row.tool is None else _name(row.tool, self.most)
         text = "" if row.kind in _HTTP_KINDS else row.summarize(self.most)
+        if tool and row.kind in ("response", "error"):
+            text = f"{tool}: {text}"
         rest = printable(f"{remarks}{text}").rstrip()
         drawn = self.drawing.lines[row.place] if self.drawing.lines else ""
         if self.width == UNLIMITED:
@@ -223,18 +229,25 @@ class Columns:
         else:
             if rest or cells(method) <= self.method:
                 method = fit(method, self.method) + "  "
-            left = self._left - len(place) - 10
+            left = self._left - len(place) - len(way) - 10
             method = shorten(method, left)
             rest = shorten(rest, left - cells(method))
             if drawn:
                 rest = fit(rest, left + 2 - cells(method))
-        if remarks:
-            rest = _styled(rest[: len(remarks)], {"fg": REMARK}) + rest[len(remarks) :]
-        style = _style(row)
-        kind = _styled(kind, style) + " " * (8 - len(kind))
-        if drawn:
-            drawn = _styled(drawn.rstrip(), style or _DRAWING_STYLES[row.event.d])
-        return f"{place} {kind} {method}{rest}{drawn}".rstrip()
+        kind = f"{kind:8}"
+        if self.styled:
+            style = _style(row)
+            way, kind, drawn = _styled(way, _DIM), _styled(kind, style), _styled(drawn, style)
+            if row.id is not None:
+                name, mark, id_ = method.rpartition(" #")
+                method = name + _styled(mark + id_, _DIM)
+            rest = _styled(rest[: len(remarks)], _REMARK) + _emphasized(rest[len(remarks) :], tool)
+        return f"{place}{way} {kind} {method}{rest}{drawn}".rstrip()
+
+
+def _emphasized(text: str, tool: str) -> str:
+    """Return a text with the name of the tool at its start in bold."""
+    return _styled(tool, _BOLD) + text[len(tool) :] if tool and text.startswith(tool) else text
 
 
 def _format_session(row: Row) -> str:
@@ -253,10 +266,12 @@ def _kind_word(row: Row) -> str:
 
 
 def _styled(text: str, style: dict[str, Any]) -> str:
-    if not text or not style:
+    """Return the text in a style, without the spaces at its end."""
+    bare = text.rstrip()
+    if not bare or not style:
         return text
     before, after = _codes(**style)
-    return f"{before}{text}{after}"
+    return f"{before}{bare}{after}{text[len(bare) :]}"
 
 
 @cache

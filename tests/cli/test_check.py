@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from pathlib import Path
+
+import pytest
 
 from mcpmock.cassette.model import event_line
 from mcpmock.protocol.messages import Frame
@@ -221,6 +224,20 @@ def test_violations_stand_in_the_order_of_the_lines(run: Run, file: Path) -> Non
     places = [line.split(":")[1:3] for line in out.splitlines() if line.startswith(f"{file}:")]
 
     assert [["5", " error"], ["11", " error"], ["12", " error"]] == places[:-1]
+
+
+def test_on_a_terminal_findings_break_at_words(
+    run: Run, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The name of the rule, the last word, is whole; the same text without line breaks is piped."""
+    record(file, *opening("2025-11-25"), c2s(call(1, "add")), s2c(response(9)))
+    _, piped, _ = run("check", file)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    _, shown, _ = run("check", file)
+
+    assert len(shown.splitlines()) > len(piped.splitlines())
+    assert piped.split() == shown.split()
 
 
 def test_the_shipped_recordings_pass(run: Run) -> None:

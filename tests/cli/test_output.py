@@ -10,7 +10,7 @@ import click
 import pytest
 
 from mcpmock.cli.option_table import options
-from mcpmock.cli.output import Announcer, columns, emit, say
+from mcpmock.cli.output import Announcer, cells, columns, emit, say, wrap
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import printable, printable_lines
 from tests.cli.conftest import CONTROLS
@@ -88,6 +88,27 @@ def test_lines_are_as_wide_as_the_terminal(monkeypatch: pytest.MonkeyPatch) -> N
         found.append(columns())
 
     assert [80, 120] == found
+
+
+LONG = "a.jsonl:12: " + click.style("error", fg="red") + ": " + "wide \u6f22\u5b57 words " * 9
+
+
+@pytest.mark.parametrize(
+    "text", [LONG, "    " + LONG, "x" * 200 + " and more", "a  b " * 30, "short", ""]
+)
+def test_lines_break_at_words(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+    """On a terminal no line is wider, but for a word that is; in a pipe, which is for `grep`,
+    nothing is broken.
+    """
+    monkeypatch.setenv("COLUMNS", "80")
+    assert [text] == list(wrap(text, "    "))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    first, *more = wrap(text, "    ")
+
+    assert text.split() == " ".join([first, *more]).split()
+    assert all(line.startswith("    ") and line[4:5] != " " for line in more)
+    for line in (first, *more):
+        assert cells(click.unstyle(line)) <= 80 or len(line.split()) == 1
 
 
 def test_json_stays_json(capsys: pytest.CaptureFixture[str]) -> None:

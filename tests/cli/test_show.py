@@ -109,6 +109,26 @@ def test_a_wide_terminal_shows_a_waterfall(
     ] == [line[75:] for line in out.splitlines()]
 
 
+STYLED = {
+    '{"a":1}': "\x1b[2m->\x1b[0m \x1b[36mrequest\x1b[0m  tools/call\x1b[2m #7\x1b[0m",
+    "add\x1b[0m {": "\x1b[1madd\x1b[0m {",
+    "add\x1b[0m: -32602": "\x1b[36m(1.50 s)\x1b[0m \x1b[1madd\x1b[0m: -32602",
+    "tools/call\x1b[2m": "\x1b[31merror\x1b[0m    tools/call",
+    "roots/list": "\x1b[32mresponse\x1b[0m roots/list",
+    "progress": "\x1b[2m<-\x1b[0m \x1b[35mnotify\x1b[0m   notifications/progress",
+}
+
+
+def test_colors_tell_the_kinds(run: Run, file: Path) -> None:
+    """Kinds have colors, tools are bold, arrows and ids dim; without color it is the same text."""
+    _, plain, _ = run("show", file)
+    _, out, _ = run("show", "--color", "always", file)
+
+    for text, styled in STYLED.items():
+        assert (text, True) == (text, styled in out)
+    assert plain == click.unstyle(out)
+
+
 def test_a_long_timeline_is_paged(run: Run, file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Only on a terminal, and only if that has fewer lines."""
     paged: list[str] = []
