@@ -25,10 +25,9 @@ def watch(file: Path, beside: bool, watching: WatchOptions, console: ConsoleOpti
     """Serve the page of `mcpmock report` on loopback, and follow FILE while it is recorded.
 
     The recorder does not notice. The first line on stderr is the URL with its token: keep it to
-    yourself. A FILE that is not there yet is waited for; of a folder the page lists the cassettes.
-    Stop it with Ctrl-C.
+    yourself. A FILE that is not there yet is waited for; of a folder the page lists the cassettes,
+    the newest first, as they come. Stop it with Ctrl-C.
     """
-    from mcpmock.cassette.file import SUFFIXES
     from mcpmock.channels.browser import open_page
     from mcpmock.channels.http.addresses import ListenAddress
     from mcpmock.sessions.watch import Watch
@@ -37,12 +36,6 @@ def watch(file: Path, beside: bool, watching: WatchOptions, console: ConsoleOpti
         address = ListenAddress.parse(watching.listen)
     except McpMockError as error:
         raise click.BadParameter(str(error), param_hint="--listen") from error
-    files = [file]
-    if file.is_dir():
-        files = sorted(path for path in file.iterdir() if path.name.endswith(SUFFIXES))
-    if not files:
-        say(f"{file}: there is no cassette in this folder")
-        return 3
 
     def announce(url: str) -> None:
         if console.json:
@@ -58,5 +51,5 @@ def watch(file: Path, beside: bool, watching: WatchOptions, console: ConsoleOpti
         if beside:  # who reads the recorder's stderr waits for its end, not for ours
             os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
 
-    page = Watch(files, address, announce)
+    page = Watch(file, address, announce, beside)
     return run_trio(page.run_beside if beside else page.run)

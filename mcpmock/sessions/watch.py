@@ -1,5 +1,5 @@
-"""`watch`: the report page of cassettes on loopback, and what they gain while they are recorded
-(`FollowedFile`).
+"""`watch`: the report page of cassettes on loopback (`WatchedFiles`), and what they gain while they
+are recorded (`FollowedFile`).
 
 Only reads: the recorder is untouched. The page is for everybody who may reach this machine's
 loopback; what is recorded goes only to who has the token, which stands in the fragment of the URL
@@ -12,14 +12,14 @@ import os
 import re
 import secrets
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 import attrs
 import h11
 import trio
 
-from mcpmock.cassette.file import read_bytes
+from mcpmock.cassette.file import SUFFIXES, find_siblings, read_bytes
 from mcpmock.channels.http.addresses import ListenAddress, bound_port
 from mcpmock.channels.http.pages import page_headers, read_request, send_page
 from mcpmock.channels.standard_streams import write_log_line
@@ -80,6 +80,41 @@ class FollowedFile:
         return data, anew
 
 
+LIST_S = 1.0
+"""How often a page asks which files there are."""
+
+
+@attrs.define
+class WatchedFiles:
+    """The cassettes of a folder, or a file with its siblings. They may come later."""
+
+    path: Path
+    known: list[Path] = attrs.field(factory=list)
+    """All that have been there so far, the newest last. The index of each is its number."""
+
+    def listing(self) -> list[tuple[int, str]]:
+        """Return the number and the name of each file, the newest first."""
+        there = self._there()
+        new = (path for path in there if path not in self.known)
+        self.known += sorted(new, key=_time_written)
+        numbered = list(enumerate(self.known))
+        return [(number, path.name) for number, path in numbered[::-1] if path in there]
+
+    def _there(self) -> set[Path]:
+        if self.path.is_dir():
+            return {path for path in self.path.iterdir() if path.name.endswith(SUFFIXES)}
+        if self.path.exists() or self.path.suffix:
+            return {self.path, *find_siblings(self.path)}
+        return set()  # it may become either
+
+
+def _time_written(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
 LAST_EVENTS_S = 0.5
 """How long a page beside a recorder is served after its end: the last events are still to come."""
 REQUEST_TIMEOUT_S = 30.0
@@ -90,10 +125,13 @@ _EVENTS = re.compile(r"/events\?file=([0-9]{1,6})")
 class Watch:
     """What to serve, and where."""
 
-    files: Sequence[Path]
+    path: Path
+    """A cassette, or a folder."""
     address: ListenAddress = attrs.field(factory=ListenAddress)
     announce: Callable[[str], None] = lambda _url: None
     """Called with the URL, the token in its fragment."""
+    beside: bool = False
+    """Whether it ends with a recorder."""
 
     async def run(self, stop: trio.Event | None = None) -> int:
         """Serve until a stop signal; return the exit status. Raises McpMockError."""
@@ -102,7 +140,12 @@ class Watch:
         listeners = await self.address.listen()
         port = bound_port(listeners[0].socket)
         token = secrets.token_urlsafe(32)
-        served = _Served(self.files, AccessPolicy(port), AccessPolicy(port, token=token))
+        ended = "The recording has ended." if self.beside else "mcpmock watch has ended."
+        files, policies = (
+            WatchedFiles(self.path),
+            (AccessPolicy(port), AccessPolicy(port, token=token)),
+        )
+        served = _Served(files, ended, *policies)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(trio.serve_listeners, served.serve, listeners)
             with stop_requests(stop) as signals:
@@ -135,7 +178,9 @@ async def _set_at_end_of_input(stop: trio.Event) -> None:
 
 @attrs.frozen
 class _Served:
-    files: Sequence[Path]
+    files: WatchedFiles
+    ended: str
+    """What a page says when it is no longer served."""
     open: AccessPolicy
     closed: AccessPolicy
 
@@ -167,29 +212,48 @@ class _Served:
             await send_page(stream, connection, refusal.status, "text/plain", text)
         elif request.method != "GET":
             await send_page(stream, connection, 405, "text/plain", b"mcpmock: only GET is served\n")
-        elif events is not None and int(events[1]) < len(self.files):
-            await self._follow(stream, connection, self.files[int(events[1])])
+        elif events is not None and int(events[1]) <= len(self.files.known):
+            await self._follow(stream, connection, int(events[1]))
         elif request.target.partition("?")[0] == "/":
-            html = live_page([path.name for path in self.files])
+            html = live_page(self.files.path.name, self.files.listing(), self.ended)
             await send_page(stream, connection, 200, "text/html; charset=utf-8", html)
         else:
             await send_page(stream, connection, 404, "text/plain", b"mcpmock: no such page\n")
 
     async def _follow(
-        self, stream: trio.SocketStream, connection: h11.Connection, path: Path
+        self, stream: trio.SocketStream, connection: h11.Connection, number: int
     ) -> None:
         """Send an event stream with what the file has and gains, until the page is closed."""
         head = h11.Response(status_code=200, headers=page_headers("text/event-stream"))
         await stream.send_all(connection.send(head) or b"")
+
+        async def send(update: object) -> None:
+            event = h11.Data(data=b"data: " + encode(update) + b"\n\n")
+            await stream.send_all(connection.send(event) or b"")
+
         async with trio.open_nursery() as nursery:
             nursery.start_soon(_until_closed, stream, nursery.cancel_scope)
-            await _send_growth(stream, connection, path)
+            await _send_growth(send, self.files, number)
 
 
-async def _send_growth(stream: trio.SocketStream, connection: h11.Connection, path: Path) -> None:
-    file, page = FollowedFile(path), LivePage(str(path))
+async def _send_growth(
+    send: Callable[[object], Awaitable[None]], files: WatchedFiles, number: int
+) -> None:
+    """Send the rows of the file with this number, which may come later; and which files there are,
+    whenever that has changed.
+    """
+    page, listed, due = None, None, 0.0
     while True:
-        if page.full:  # from the beginning: all but that and the last events are left out
+        if trio.current_time() >= due:
+            due = trio.current_time() + LIST_S
+            if (listing := files.listing()) != listed:
+                await send({"files": listing})
+                listed = listing
+        if number >= len(files.known):
+            await trio.sleep(POLL_S)
+            continue
+        if page is None or page.full:  # from the beginning: the middle is left out
+            path = files.known[number]
             file, page = FollowedFile(path), LivePage(str(path))
         try:
             data, anew = file.read()
@@ -203,9 +267,8 @@ async def _send_growth(stream: trio.SocketStream, connection: h11.Connection, pa
             if update is None:
                 await trio.lowlevel.checkpoint()
                 continue
-            event = h11.Data(data=b"data: " + encode(update) + b"\n\n")
             busy = trio.current_time() - began
-            await stream.send_all(connection.send(event) or b"")
+            await send(update)
             await trio.sleep(busy)  # half of a core is for those whose session it is
         await trio.sleep(POLL_S if len(data) < MAX_READ_BYTES else 0)
 

@@ -124,11 +124,13 @@ MAX_ROWS = 200_000
 """A page that has so many begins anew."""
 
 
-def live_page(names: Sequence[str]) -> bytes:
-    """Return the page for cassettes of these names; their rows come later."""
-    empty = [_recording(name).add([], []) for name in names]
-    data = {"live": True, "recordings": empty}
-    return html_page("report", ", ".join(names), data, live=True)
+def live_page(name: str, files: Sequence[tuple[int, str]], ended: str) -> bytes:
+    """Return the page for a folder or a file of this name; the rows of its `files`, each with a
+    number, come later. `ended` is what it says when nothing more will come.
+    """
+    recording = _recording(name).add([], [])
+    data = {"live": True, "title": name, "files": files, "ended": ended, "recordings": [recording]}
+    return html_page("report", name, data, live=True)
 
 
 def _recording(name: str) -> PageRecording:

@@ -58,11 +58,16 @@ def report_page(
     """
     cassettes = [one for one in (cassette, other) if one is not None]
     work = _Work(4 * len(cassettes), progress)
-    data: dict[str, Any] = {"recordings": [_whole_data(one, work) for one in cassettes]}
-    title = cassette.name
+    names = _telling_names([one.name for one in cassettes])
+    data: dict[str, Any] = {
+        "recordings": [
+            _whole_data(one, work) | {"file": name}
+            for one, name in zip(cassettes, names, strict=True)
+        ]
+    }
+    title = " and ".join(names)
     if other is not None:
         data["diff"] = _diff_data(compare(cassette, other, rules), made_only=test is not None)
-        title = f"{cassette.name} and {other.name}"
     if test is not None:
         title = test.name
         data |= {"opens": len(cassettes) - 1, "title": test.name}
@@ -70,6 +75,16 @@ def report_page(
     made = html_page("report", title, data)
     work.step(len(cassettes))
     return made
+
+
+def _telling_names(paths: Sequence[str]) -> list[str]:
+    """Return of each path its end, as much as tells it from the others."""
+    parts = [PurePath(path).parts for path in paths]
+    for length in range(1, max(map(len, parts))):
+        names = [str(PurePath(*one[-length:])) for one in parts]
+        if len({*names}) == len(names):
+            return names
+    return list(paths)
 
 
 @attrs.frozen
@@ -185,6 +200,7 @@ class PageRecording:
             "chips": list(self._chips()),
             "urls": [_origin(head.take) for head in self._heads],
             "rows": columns,
+            "open": self.live and self._is_open,
             "timed": self.axis.idle > 0,
             "width": max(self.axis.at, 1),
             "folds": self.axis.folds[folds:],
@@ -203,6 +219,11 @@ class PageRecording:
                 _race_data(race, self.rows[race.call]) for race in seen_races(self.rows, recent)
             ],
         }
+
+    @property
+    def _is_open(self) -> bool:
+        """Whether a take was not closed by its recorder, or not yet."""
+        return any(take.footer is None for take in self.cassette.takes)
 
     def _chips(self) -> Iterator[tuple[str, str, str]]:
         """Yield text, kind and filter of each fact in the head: counts of what a reader looks
@@ -227,7 +248,7 @@ class PageRecording:
             yield f"{self._redacted} redacted", "", ""
         if any(take.header.redaction == "off" for take in takes):
             yield "not redacted: this page may hold secrets", "error", ""
-        if not all(take.footer is not None for take in takes):
+        if self._is_open and not self.live:
             yield "incomplete", "warning", ""
         if self.left_out:
             yield f"{_many(self.left_out, 'event')} left out: see the cassette", "warning", ""
@@ -396,6 +417,7 @@ def _diff_data(comparison: Diff, *, made_only: bool) -> dict[str, Any]:
     return {
         "counts": {verdict.name.lower(): n for verdict, n in counts.items()},
         "ignored": comparison.ignored,
+        "calls": sum(comparison.calls.values()),
         "differences": [_difference_data(one) for one in found],
     }
 

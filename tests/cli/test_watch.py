@@ -7,14 +7,6 @@ from pathlib import Path
 from tests.cli.conftest import Run
 
 
-def test_a_folder_without_a_cassette(run: Run, tmp_path: Path) -> None:
-    """There is nothing to choose from."""
-    status, _, err = run("watch", tmp_path)
-
-    assert 3 == status
-    assert err == f"mcpmock: {tmp_path}: there is no cassette in this folder\n"
-
-
 def test_an_address_beyond_loopback(run: Run, tmp_path: Path) -> None:
     """The page is for this machine alone."""
     status, _, err = run("watch", tmp_path / "a.jsonl", "--listen", "0.0.0.0:0")

@@ -61,7 +61,7 @@ FILTERS = (
 )
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(300)
 def test_in_a_browser(tmp_path: Path) -> None:
     """All that browser/page_checks.py says holds of these pages."""
     python = PARTS / "browser" / "bin" / "python"
@@ -76,14 +76,15 @@ def test_in_a_browser(tmp_path: Path) -> None:
     axe = {"AXE": str(AXE)} if AXE.exists() else {}
     checks = tmp_path / "test_page.py"  # out of the reach of our own conftest.py
     checks.write_bytes((Path(__file__).parent / "browser" / "page_checks.py").read_bytes())
-    with _watched(tmp_path) as url:
+    with _watched(tmp_path) as (url, pid):
+        watched = {"WATCHED": url, "WATCH_PID": str(pid)}
         run = subprocess.run(
             [python, "-m", "pytest", "-q", "-p", "no:cacheprovider", checks],
-            env={**os.environ, "PAGES": str(tmp_path), "PYTHONPATH": "", "WATCHED": url, **axe},
+            env={**os.environ, "PAGES": str(tmp_path), "PYTHONPATH": "", **watched, **axe},
             cwd=tmp_path,
             capture_output=True,
             text=True,
-            timeout=170,
+            timeout=290,
         )
 
     assert run.returncode == 0, run.stdout + run.stderr
@@ -91,21 +92,24 @@ def test_in_a_browser(tmp_path: Path) -> None:
 
 
 @contextmanager
-def _watched(folder: Path) -> Iterator[str]:
-    """The URL of a live page: a recording without its last event, and another one."""
+def _watched(folder: Path) -> Iterator[tuple[str, int]]:
+    """The URL of a live page, of a recording without its last event, and another one; and the
+    process that serves it.
+    """
     live = folder / "live"
     live.mkdir()
     whole = cassette_bytes(("c2s", call(1, "add")), ("s2c", response(1, _text("4"))))
     *lines, last = whole.splitlines(keepends=True)
-    (live / "grows.jsonl").write_bytes(b"".join(lines))
-    (folder / "appended.jsonl").write_bytes(last)
     three = cassette_bytes(*[("c2s", call(n, "add")) for n in range(3)])
     (live / "other.jsonl").write_bytes(three)
+    os.utime(live / "other.jsonl", (0, 0))
+    (live / "grows.jsonl").write_bytes(b"".join(lines))
+    (folder / "appended.jsonl").write_bytes(last)
     command = [sys.executable, "-m", "mcpmock", "watch", str(live)]
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as watch:
         assert watch.stderr is not None
         try:
-            yield watch.stderr.readline().removeprefix("listening on ").strip()
+            yield watch.stderr.readline().removeprefix("listening on ").strip(), watch.pid
         finally:
             watch.terminate()
 
@@ -131,6 +135,8 @@ def _pages() -> Iterator[tuple[str, bytes]]:
     )
     yield "not-found.html", report_page(ONE_PROBLEM["404"][0])
     yield "two.html", report_page(read("old.jsonl", old), read("new.jsonl", new))
+    same = (read(f"{folder}/s.jsonl", old) for folder in ("old", "new"))
+    yield "same.html", report_page(*same)
     failed = FailedTest(BAD, f"AssertionError: {BAD}", f"without an answer: {BAD}")
     yield "failed.html", report_page(ONE_PROBLEM["crash in a call"][0], test=failed)
     yield "hostile.html", report_page(_hostile())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import aclosing, asynccontextmanager
 from pathlib import Path
@@ -13,14 +14,15 @@ import trio
 
 from mcpmock.channels.http.addresses import ListenAddress
 from mcpmock.errors import McpMockError
-from mcpmock.sessions.watch import FollowedFile, Watch
+from mcpmock.sessions import watch
+from mcpmock.sessions.watch import FollowedFile, Watch, WatchedFiles
 from tests.support import HEADER, call, cassette_bytes
 
 RECORDING = cassette_bytes(("c2s", call(1, "add")))
 
 
 @asynccontextmanager
-async def watching(*files: Path) -> AsyncIterator[tuple[int, str]]:
+async def watching(path: Path) -> AsyncIterator[tuple[int, str]]:
     """The port and the token of a page that is served."""
     told: list[str] = []
     stop, announced = trio.Event(), trio.Event()
@@ -30,7 +32,7 @@ async def watching(*files: Path) -> AsyncIterator[tuple[int, str]]:
         announced.set()
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(Watch(files, announce=announce).run, stop)
+        nursery.start_soon(Watch(path, announce=announce).run, stop)
         await announced.wait()
         address, _, token = told[0].partition("/#token=")
         yield int(address.rpartition(":")[2]), token
@@ -49,14 +51,20 @@ async def answer(port: int, target: str, *fields: str, host: str | None = None) 
         return b"".join([part async for part in stream])
 
 
-async def updates(stream: trio.SocketStream) -> AsyncGenerator[dict[str, Any], None]:
-    """The events of a stream; its chunks are of no interest."""
+async def updates(
+    stream: trio.SocketStream, *, files: bool = False
+) -> AsyncGenerator[dict[str, Any], None]:
+    """The events of a stream, those with rows or those that list `files`; its chunks are of no
+    interest.
+    """
     text = b""
     async for part in stream:
         text += part
         while b"data: " in text and b"\n\n" in text.partition(b"data: ")[2]:
             event, _, text = text.partition(b"data: ")[2].partition(b"\n\n")
-            yield json.loads(event)
+            update = json.loads(event)
+            if files is ("files" in update):
+                yield update
 
 
 async def test_the_page_holds_nothing_recorded(tmp_path: Path) -> None:
@@ -122,6 +130,53 @@ async def test_following(tmp_path: Path) -> None:
     assert 1 == len(second["rows"]["n"])
 
 
+async def test_a_folder_that_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be empty, or not there yet; each new cassette is listed first and keeps its number,
+    other files are not, and neither is one that is gone.
+    """
+    monkeypatch.setattr(watch, "LIST_S", 0.0)
+    folder = tmp_path / "recordings"
+    async with (
+        watching(folder) as (port, token),
+        await ask(port, "/events?file=0", f"Mcpmock-Token: {token}") as stream,
+        aclosing(updates(stream, files=True)) as events,
+    ):
+        assert [] == (await anext(events))["files"]
+        folder.mkdir()
+        (folder / "notes.txt").write_text("no cassette")
+        (folder / "a.jsonl").write_bytes(RECORDING)
+        assert [[0, "a.jsonl"]] == (await anext(events))["files"]
+        (folder / "b.jsonl.gz").write_bytes(b"")
+        assert [[1, "b.jsonl.gz"], [0, "a.jsonl"]] == (await anext(events))["files"]
+        (folder / "a.jsonl").unlink()
+        assert [[1, "b.jsonl.gz"]] == (await anext(events))["files"]
+
+
+async def test_a_folder_that_was_empty(tmp_path: Path) -> None:
+    """The page follows the first cassette that comes."""
+    async with (
+        watching(tmp_path) as (port, token),
+        await ask(port, "/events?file=0", f"Mcpmock-Token: {token}") as stream,
+        aclosing(updates(stream)) as events,
+    ):
+        (tmp_path / "a.jsonl").write_bytes(RECORDING)
+        assert "a.jsonl" == (await anext(events))["file"]
+
+
+def test_the_newest_is_first(tmp_path: Path) -> None:
+    """Of a folder, by when each was written; of a file, with its siblings."""
+    for n, name in enumerate(("c", "a", "b")):
+        (tmp_path / f"{name}.jsonl").write_bytes(RECORDING)
+        os.utime(tmp_path / f"{name}.jsonl", (n, n))
+    own = RECORDING.replace(b'{"mcpmock":1', b'{"mcpmock":1,"sibling_of":"a.jsonl"', 1)
+    (tmp_path / "a.77.jsonl").write_bytes(own)
+
+    names = [name for _, name in WatchedFiles(tmp_path).listing()]
+    assert ["a.77.jsonl", "b.jsonl", "a.jsonl", "c.jsonl"] == names
+    names = [name for _, name in WatchedFiles(tmp_path / "a.jsonl").listing()]
+    assert ["a.77.jsonl", "a.jsonl"] == names
+
+
 def test_a_file_that_grows(tmp_path: Path) -> None:
     """Only what is new is read."""
     file = tmp_path / "a.jsonl"
@@ -150,4 +205,4 @@ def test_a_file_that_is_another_one(tmp_path: Path) -> None:
 async def test_loopback_only(tmp_path: Path) -> None:
     """Another address is refused."""
     with pytest.raises(McpMockError, match="loopback only"):
-        await Watch([tmp_path / "a"], address=ListenAddress("0.0.0.0")).run(trio.Event())
+        await Watch(tmp_path / "a", address=ListenAddress("0.0.0.0")).run(trio.Event())

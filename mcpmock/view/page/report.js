@@ -116,12 +116,14 @@ function globPattern(glob) {
 	return made;
 }
 
-// A test of the rows behind `from`, made from the words of the box; raises an Error that says what is wrong.
+// A test of the rows behind `from`, made from the words of the box, and what looks like a term and
+// is none; raises an Error that says what is wrong.
 function compileQuery(query, rec, from) {
 	const terms = [], rest = [];
+	let stray;
 	for (const word of query.split(/\s+/).filter(Boolean)) {
 		const found = /^(!?)([a-z]+)=(.*)$/s.exec(word);
-		if (found && KEYS.includes(found[2])) terms.push(found); else rest.push(word);
+		if (found && KEYS.includes(found[2])) terms.push(found); else { rest.push(word); stray ??= found?.[2]; }
 	}
 	const tests = terms.map(([, not, key, glob]) => {
 		const choices = { kind: KINDS, dir: DIRECTIONS }[key];
@@ -135,7 +137,7 @@ function compileQuery(query, rec, from) {
 		const text = rest.join(" "), hits = from ? null : rec.search(text);
 		tests.push(hits ? (i) => hits[i] === 1 : (i) => rec.hayOf(i).includes(text.toLowerCase()));
 	}
-	return tests.length ? (i) => tests.every((test) => test(i)) : null;
+	return [tests.length && ((i) => tests.every((test) => test(i))), stray];
 }
 
 function termTest(key, pattern, rec) {
@@ -253,9 +255,10 @@ function partView(kind, text) {
 
 let recordings = [], diff = null, tab = 0, rec = null;
 let about = {}, home = 0; // what the page is about, and the view that it opens on
-let live = false, token = null, stream = null; // of a page that `mcpmock watch` serves
+let live = false, token = null, stream = null, below = 0; // of a page that `mcpmock watch` serves
 let shown = [], chosen = -1, range = null, opened = false, applied = 0, allTold = false;
-let matches = () => true; // whether a row fits the filter and the stretch of time, through whatever lens
+let fits = () => true; // whether a row fits the filter
+let matches = fits; // and the stretch of time, through whatever lens
 const hidden = new Set(["http"]), field = $("query");
 
 const isDiff = () => tab === "diff";
@@ -266,23 +269,30 @@ function ask(query) {
 	applyQuery();
 }
 
+// What a chip filters by, with the first hit opened; or all again.
+function pick(query) {
+	$("list").focus();
+	if (field.value === query) { ask(""); return; }
+	ask(query);
+	if (shown.length) { choose(shown[0]); openDetail(); }
+}
+
 // Choose the rows that are shown; those before `from` stay as they are.
 function applyQuery(from = 0) {
 	const query = field.value.trim();
 	remember();
-	let test = null;
-	field.removeAttribute("aria-invalid");
-	field.title = "";
-	if (isDiff()) {
-		const needle = query.toLowerCase();
-		test = needle ? (i) => diff.differences[i].hay.includes(needle) : null;
-	} else {
-		try { test = compileQuery(query, rec, from); } catch (error) {
-			field.setAttribute("aria-invalid", "true");
-			field.title = error.message;
-		}
+	let wrong = "";
+	fits = () => true;
+	if (isDiff()) fits = (i) => diff.differences[i].hay.includes(query.toLowerCase());
+	else {
+		try {
+			const [test, stray] = compileQuery(query, rec, from);
+			fits = test || fits;
+			if (stray) wrong = `there is no term ${stray}`;
+		} catch (error) { wrong = error.message; }
 	}
-	matches = (i) => !(range && (rec.u[i] < range[0] || rec.u[i] > range[1])) && (!test || test(i));
+	field.setAttribute("aria-invalid", String(!!wrong));
+	matches = (i) => !(range && (rec.u[i] < range[0] || rec.u[i] > range[1])) && fits(i);
 	const next = from ? shown : [], named = /(^|\s)!?(kind|status|x|text|level)=/.test(query);
 	for (let i = from; i < total(); i++) {
 		// A term that names kinds decides itself which are shown.
@@ -291,11 +301,16 @@ function applyQuery(from = 0) {
 	}
 	shown = next;
 	applied = total();
-	$("count").textContent = isDiff() ? many(shown.length, "difference") : `${shown.length.toLocaleString("en")} of ${many(rec.size, "event")}`;
-	$("nothing").hidden = shown.length > 0 || !applied;
+	$("count").replaceChildren(wrong && put(el("b.k-error"), wrong, ": "), isDiff() ? many(shown.length, "difference") : `${shown.length.toLocaleString("en")} of ${many(rec.size, "event")}`);
+	$("nothing").hidden = shown.length > 0;
+	$("why").textContent = applied ? "Nothing matches." : isDiff() ? `No differences in ${many(diff.calls, "call")}.` : live ? "Waiting for what is recorded." : "Nothing is recorded.";
+	$("clear").hidden = !applied;
+	for (const chip of document.querySelectorAll("#chips button")) chip.ariaPressed = String(chip.dataset.q === query);
 	$("list").setAttribute("aria-rowcount", shown.length + 1);
 	$("rows").style.height = shown.length * ROW + "px";
+	if (!from && shown[nearest(chosen)] === chosen) intoView();
 	drawRows();
+	if (!from) setTimeout(drawLanes);
 }
 
 const nearest = (i) => { // the index in `shown` of a row, or of the first behind it
@@ -360,10 +375,15 @@ function diffRow(i) {
 	return put(row, el("span.kind", one.verdict), el("span.c-rule", one.rule + (one.times > 1 ? ` ×${one.times}` : "")), el("span.c-call", one.call), el("span.c-path.mono", one.path), el("span", one.text));
 }
 
+// Scroll to the chosen row: to the middle, or by one row.
+function intoView() {
+	const list = $("list"), top = nearest(chosen) * ROW, room = list.clientHeight - 2 * ROW, off = top - list.scrollTop;
+	if (off < 0 || off > room) list.scrollTop = off < -ROW || off > room + ROW ? top - ROW * (room / ROW / 2 | 0) : off < 0 ? top : top - room;
+}
+
 function choose(i, quiet) {
 	chosen = i;
-	const at = nearest(i), list = $("list"), top = at * ROW, room = list.clientHeight - 2 * ROW, off = top - list.scrollTop;
-	if (shown[at] === i && (off < 0 || off > room)) list.scrollTop = off < -ROW || off > room + ROW ? top - ROW * (room / ROW / 2 | 0) : off < 0 ? top : top - room;
+	if (shown[nearest(i)] === i) intoView();
 	drawRows();
 	drawLanes();
 	if (!quiet) remember();
@@ -408,7 +428,7 @@ function follow() {
 	if (recordings.length > 1) setTab(asked.has("file") ? clamp(Number(asked.get("file")) - 1, 0, recordings.length - 1) : asked.has("n") ? about.opens || 0 : home, true);
 	if (asked.has("q") && asked.get("q") !== field.value) field.value = asked.get("q");
 	applyQuery();
-	if (isDiff() && asked.has("difference")) { choose(Number(asked.get("difference")), true); openDetail(); return; }
+	if (isDiff() && shown.length && (asked.has("difference") || innerWidth > 700)) { choose(Number(asked.get("difference")), true); openDetail(); return; }
 	if (about.error != null && !isDiff() && !asked.has("n") && rec.happened.length) { reveal(rec.happened[0][1][0]); return; }
 	if (isDiff() || !asked.has("n")) return;
 	let found = rec.byEvent.get((asked.get("take") || "1") + ":" + asked.get("n"));
@@ -501,8 +521,8 @@ function drawLanes() {
 		} else if (asks) {
 			const answer = rec.answers[i], left = Math.max(x, names), wide = Math.max(at(rec.ends[i]) - left, 2);
 			if (at(rec.ends[i]) < names) continue;
-			const ink = answer >= 0 && rec.kind(answer) === "error" ? 2 : rec.c.d[i] === 2 ? 1 : 0;
-			if (anew(line, ink, left + wide)) fill(BARS[ink], left, y + 1, wide, laneHeight - 2, rec.cancelled.has(i) ? 0.5 : 1);
+			const ink = answer >= 0 && rec.kind(answer) === "error" ? 2 : rec.c.d[i] === 2 ? 1 : 0, faint = !fits(i);
+			if (anew(line, faint ? 6 : ink, left + wide)) fill(BARS[ink], left, y + 1, wide, laneHeight - 2, faint ? 0.2 : rec.cancelled.has(i) ? 0.5 : 1);
 			if (answer < 0 && anew(line, 3, left + wide)) fill("error", left + wide, y + 1, 1.5, laneHeight - 2);
 			if (i === call) draw("accent", [[left, y], [left + wide, y], [left, y + laneHeight], [left + wide, y + laneHeight]]);
 			if (laneHeight >= 11 && wide > 40) {
@@ -781,22 +801,16 @@ function sideBySide(one, other) {
 	return [payloadView(one, 0, gone), payloadView(other, 0, added)];
 }
 
-// The lines of each text that the other has not, by the longest common subsequence, which is
-// looked for in up to 1,500 lines.
+// The lines of each text that the other has not, between their common start and end; all of these
+// where only their order differs.
 function differentLines(one, other) {
-	const both = [new Set(), new Set()], short = Math.min(one.length, other.length);
+	const short = Math.min(one.length, other.length);
 	let start = 0, end = 0;
 	while (start < short && one[start] === other[start]) start++;
 	while (end < short - start && one.at(-1 - end) === other.at(-1 - end)) end++;
-	const [a, b] = [one, other].map((lines) => lines.slice(start, lines.length - end));
-	if (a.length * b.length < 2250000) {
-		const table = Array.from({ length: a.length + 1 }, () => new Uint16Array(b.length + 1));
-		for (let i = a.length - 1; i >= 0; i--) for (let j = b.length - 1; j >= 0; j--) table[i][j] = a[i] === b[j] ? table[i + 1][j + 1] + 1 : Math.max(table[i + 1][j], table[i][j + 1]);
-		for (let i = 0, j = 0; i < a.length && j < b.length;) {
-			if (a[i] === b[j]) { both[0].add(i++); both[1].add(j++); } else if (table[i + 1][j] >= table[i][j + 1]) i++; else j++;
-		}
-	}
-	return [a, b].map((lines, side) => new Map([...lines.keys()].filter((at) => !both[side].has(at)).map((at) => [at + start, side ? "diff-add" : "diff-gone"])));
+	const parts = [one, other].map((lines) => lines.slice(start, lines.length - end)), has = parts.map((lines) => new Set(lines));
+	const alone = (line, side) => !has[1 - side].has(line), moved = !parts.some((lines, side) => lines.some((line) => alone(line, side)));
+	return parts.map((lines, side) => new Map([...lines.keys()].filter((at) => moved || alone(lines[at], side)).map((at) => [at + start, side ? "diff-add" : "diff-gone"])));
 }
 
 function drawDifference(pane, one) {
@@ -804,11 +818,18 @@ function drawDifference(pane, one) {
 	const [before, after] = one.marked.map(([start, mark, end]) => [start, el("mark", mark), end]);
 	put(pane, el("div.sides", el("div.json.mono.diff-gone", el("div", before)), el("div.json.mono.diff-add", el("div", after))));
 	const rows = [one.old_event, one.new_event].map((event, side) => (event ? recordings[side].byEvent.get(event.join(":")) : undefined));
+	const calls = rows.map((row, side) => { const call = row === undefined ? -1 : recordings[side].callOf(row); return call < 0 || call === row ? undefined : call; });
+	if (calls.some((call) => call !== undefined)) drawSides(pane, "The request", calls);
+	drawSides(pane, "The messages", rows);
+}
+
+// A message of each recording, as far as there is one, side by side.
+function drawSides(pane, title, rows) {
 	const raws = rows.map((row, side) => (row === undefined ? null : recordings[side].c.raw[row]));
-	const links = rows.map((row, side) => (row === undefined ? el("i", "not in this recording")
-		: el("button", { onclick: () => { setTab(side); reveal(row); openDetail(); } }, `event ${recordings[side].c.n[row]} of ${recordings[side].file}`)));
+	const links = rows.map((row, side) => [el("b", side ? "after " : "before "), row === undefined ? el("i", "not in this recording")
+		: el("button", { onclick: () => { setTab(side); reveal(row); openDetail(); } }, `event ${recordings[side].c.n[row]} of ${recordings[side].file}`)]);
 	const views = raws.includes(null) ? raws.map((raw) => raw && payloadView(raw)) : sideBySide(...raws);
-	put(pane, el("h3", "The messages"), el("div.sides", links.map((link, side) => el("div", link, views[side]))));
+	put(pane, el("h3", title), el("div.sides", links.map((link, side) => el("div", link, views[side]))));
 }
 
 // ---- head
@@ -822,13 +843,12 @@ function drawHead() {
 	const chips = $("chips");
 	chips.replaceChildren();
 	$("facts").replaceChildren();
-	const chip = (text, kind = "", onclick = null) => put(chips, el(onclick ? "button" : "span", { class: "chip " + kind, onclick }, text));
+	const chip = (text, kind, query) => put(chips, el(query ? "button" : "span", { class: "chip " + kind, "data-q": query, onclick: query && (() => pick(query)) }, text));
 	if (isDiff()) {
-		for (const verdict of ["breaking", "risky", "compatible"]) if (diff.counts[verdict]) chip(`${diff.counts[verdict]} ${verdict}`, verdict, () => ask(verdict));
-		if (!diff.differences.length) chip("nothing differs", "compatible");
-		if (diff.ignored) chip(`${diff.ignored} ignored`);
+		for (const verdict of ["breaking", "risky", "compatible"]) if (diff.counts[verdict]) chip(`${diff.counts[verdict]} ${verdict}`, verdict, verdict);
+		if (diff.ignored) chip(`${diff.ignored} ignored`, "");
 	} else {
-		for (const [text, kind, query] of rec.chips) chip(text, kind, query && (() => ask(query)));
+		rec.chips.forEach((one) => chip(...one));
 		rec.facts.forEach((pairs) => put($("facts"), facts(pairs)));
 		rec.notices.forEach((notice) => put($("facts"), el("p", notice)));
 	}
@@ -854,6 +874,7 @@ function setTab(next, quiet) {
 	tab = next;
 	rec = isDiff() ? null : recordings[tab];
 	chosen = -1;
+	fits = () => true;
 	range = null;
 	$("range").hidden = true;
 	if (!quiet) field.value = "";
@@ -867,45 +888,67 @@ function setTab(next, quiet) {
 	drawMap();
 	drawLanes();
 	if (!quiet) applyQuery();
-	if (live) watch(tab);
 }
 
 // Follow a recording while it grows: each event of the stream has the rows that are new.
 async function watch(file) {
 	if (stream) stream.abort();
-	const own = (stream = new AbortController());
+	const own = (stream = new AbortController()), begin = (data) => { recordings[0] = rec = new Recording(data); chosen = -1; applied = 0; };
 	const answer = await fetch("events?file=" + file, { headers: { "Mcpmock-Token": token }, signal: stream.signal });
 	if (!answer.ok) throw new Error(await answer.text());
 	let text = "";
+	begin(structuredClone(about.recordings[0]));
 	for (const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader(); ;) {
-		const { done, value } = await reader.read();
+		const { done, value } = await reader.read().catch(() => ({ done: true }));
+		if (own.signal.aborted) return;
 		if (done) break;
 		const events = (text + value).split("\n\n");
 		text = events.pop();
 		for (const event of events) {
 			const data = JSON.parse(event.slice(6));
-			if (data.anew) { recordings[file] = rec = new Recording(data); chosen = -1; applied = 0; } else rec.append(data);
+			if (data.files) { drawFiles(data.files); continue; }
+			if (data.anew) begin(data); else rec.append(data);
 			drawSoon();
 			await new Promise((done) => setTimeout(done)); // what the reader does comes first
 			if (own.signal.aborted) return;
 		}
 	}
+	stream = null;
+	drawState();
 }
+
+// The files of a watch to choose from, the newest first.
+function drawFiles(files) {
+	about.files = files;
+	$("files").hidden = files.length < 2;
+	$("names").replaceChildren(...files.map(([, name]) => el("option", { value: plain(name) })));
+}
+
+function drawState() {
+	$("state").textContent = !live ? "" : !stream ? about.ended : rec.open ? "● recording" : "";
+	$("files").placeholder = plain(rec.file);
+	$("below").hidden = !below;
+	$("below").textContent = `${below.toLocaleString("en")} new below ↓`;
+}
+
+const atEnd = () => $("list").scrollTop + $("list").clientHeight >= $("list").scrollHeight - ROW;
 
 // Draw what came, in a frame, and let three quarters of the time to the reader.
 function drawSoon() {
 	if (drawSoon.due) return;
 	drawSoon.due = true;
 	setTimeout(() => requestAnimationFrame(() => {
-		const began = performance.now(), list = $("list"), atEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - ROW;
+		const began = performance.now(), list = $("list"), before = applied && shown.length, following = atEnd();
 		drawSoon.due = false;
 		const head = JSON.stringify([rec.subject, rec.happened, rec.untold, rec.chips, rec.facts, rec.notices]);
 		if (head !== drawSoon.head) drawHead();
 		drawSoon.head = head;
+		applyQuery(applied);
 		drawMap();
 		drawLanes();
-		applyQuery(applied);
-		if (atEnd) list.scrollTop = list.scrollHeight;
+		if (following) list.scrollTop = list.scrollHeight;
+		below = following ? 0 : below + shown.length - before;
+		drawState();
 		drawSoon.rest = 3 * (performance.now() - began);
 	}), drawSoon.rest);
 }
@@ -952,7 +995,7 @@ async function start() {
 	if (!("DecompressionStream" in window)) throw new Error("this browser cannot unpack the recording (Chrome 80, Firefox 113, Safari 16.4 can)");
 	const data = await readData();
 	$("data").remove();
-	recordings = data.recordings.map((one) => new Recording(one));
+	recordings = data.recordings.map((one) => new Recording(data.live ? structuredClone(one) : one));
 	diff = data.diff || null;
 	about = data;
 	home = data.opens ?? (diff ? "diff" : 0);
@@ -971,7 +1014,12 @@ async function start() {
 		const row = event.target.closest(".row"), i = row ? +row.id.slice(1) : shown[Math.floor((event.clientY - $("rows").getBoundingClientRect().top) / ROW)];
 		if (i !== undefined) { choose(i); openDetail(); }
 	});
-	on("list", "scroll", () => requestAnimationFrame(drawRows));
+	on("list", "scroll", () => { requestAnimationFrame(drawRows); if (below && atEnd()) { below = 0; drawState(); } });
+	on("below", "click", () => { $("list").scrollTop = $("list").scrollHeight; });
+	on("files", "input", () => {
+		const found = about.files.find(([, name]) => plain(name) === $("files").value);
+		if (found) { $("files").value = ""; $("list").focus(); watch(found[0]); }
+	});
 	on("lenses", "change", (event) => { if (event.target.checked) hidden.delete(event.target.value); else hidden.add(event.target.value); applyQuery(); });
 	on("range", "click", () => setRange(0, rec.width));
 	on("clear", "click", () => { field.value = ""; if (range) setRange(0, rec.width); applyQuery(); });
@@ -985,6 +1033,7 @@ async function start() {
 	wireOverview();
 	follow();
 	document.documentElement.dataset.ready = "yes";
+	if (live) { drawFiles(about.files); watch(about.files[0]?.[0] ?? 0); }
 	if (rec) setTimeout(() => recordings.forEach((one) => one.haystack()), 50);
 }
 

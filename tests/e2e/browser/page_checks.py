@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from time import perf_counter
@@ -94,8 +95,17 @@ def test_search(open_page: Open) -> None:
     whole = count(page)
     ask(page, "ECHO: HELLO")
     assert count(page).startswith("2 of ")
-    ask(page, "kind=nothing")
-    assert page.locator("#query").get_attribute("aria-invalid") == "true"
+    for query, said in (
+        ("kind=nothing", "no such kind: nothing"),
+        ("dir=up", "no such dir: up"),
+        ("methd=tools/*", "there is no term methd"),
+        ("kind=error !tols=a", "there is no term tols"),
+    ):
+        ask(page, query)
+        assert page.locator("#query").get_attribute("aria-invalid") == "true"
+        assert count(page).startswith(f"{said}: ")
+    ask(page, "nothing-has-this")
+    assert page.locator("#nothing").inner_text().startswith("Nothing matches.")
     page.locator("#query").press("Escape")
     assert count(page) == whole
 
@@ -125,6 +135,34 @@ def test_keys(open_page: Open) -> None:
     assert page.locator("#help").is_visible()
     page.keyboard.press("Escape")
     assert page.locator("#help").is_hidden()
+
+
+def test_chips(open_page: Open) -> None:
+    """One filters and opens its first hit; pressed again it gives all back, with that in view."""
+    page = open_page("everything-http.html")
+    whole = count(page)
+    chip = page.locator("#chips button").first
+    chip.click()
+    assert (chip.get_attribute("aria-pressed"), count(page)) != ("true", whole)
+    first = page.locator("#rows .row[aria-selected=true]")
+    assert (1, True) == (first.count(), page.locator("#detail").is_visible())
+    page.keyboard.press("j")
+    chip.click()
+    assert (chip.get_attribute("aria-pressed"), count(page)) == ("false", whole)
+    assert page.locator("#rows .row[aria-selected=true]").count() == 1
+
+
+def test_what_was_found_stays_in_view(open_page: Open) -> None:
+    """Of 100,000 events: find one, clear the search, and look around it; so with a lens."""
+    page = open_page("many.html")
+    ask(page, "result 43210")
+    page.keyboard.press("Enter")
+    page.keyboard.press("Escape")
+    selected = page.locator("#rows .row[aria-selected=true]")
+    assert (1, "86,422") == (selected.count(), f"{int(selected.inner_text().split()[0]):,}")
+    page.locator("#lenses input").first.uncheck()
+    page.locator("#lenses input").first.check()
+    assert selected.count() == 1
 
 
 def test_what_happened(open_page: Open) -> None:
@@ -226,17 +264,27 @@ def test_copies(open_page: Open) -> None:
 
 
 def test_two_recordings(open_page: Open) -> None:
-    """Only the differences are shown at first; one opens both messages side by side."""
+    """The first difference is open: what was asked, and both messages side by side, titled."""
     page = open_page("two.html")
     assert count(page) == "2 differences"
-    page.keyboard.press("j")
-    page.keyboard.press("Enter")
-    assert page.locator("#detail .sides").count() >= 2
+    assert page.locator("#detail .sides").count() == 3
     assert page.locator("#detail mark").count() >= 2
+    assert "tools/call" in page.locator("#detail .sides").nth(1).inner_text()
+    titles = page.locator("#detail .sides").last.locator("div > b").all_inner_texts()
+    assert [title.strip() for title in titles] == ["before", "after"]
+    assert page.locator("#detail .diff-gone .str", has_text="snow").count() == 1
     page.get_by_role("tab").nth(1).click()
     assert " of " in count(page)
     page.get_by_role("tab").first.click()
     assert count(page) == "2 differences"
+
+
+def test_two_recordings_that_are_alike(open_page: Open) -> None:
+    """It is said in the middle; two files of one name are told apart by their folders."""
+    page = open_page("same.html")
+    assert page.locator("#nothing").inner_text() == "No differences in 2 calls."
+    tabs = page.get_by_role("tab").all_inner_texts()
+    assert tabs == ["Differences", "old/s.jsonl", "new/s.jsonl"]
 
 
 def test_hostile_text_acts_nowhere(open_page: Open) -> None:
@@ -344,6 +392,7 @@ VIEWS = (
     ("race.html", "#n=3", ""),
     ("failed.html", "", ""),
     ("two.html", "", ""),
+    ("same.html", "", ""),
     ("two.html", "#difference=0", ""),
     ("two.html", "#file=2", ""),
     ("explore.html", "", ""),
@@ -359,20 +408,24 @@ def test_accessible(open_page: Open, number: int, view: tuple[str, str, str]) ->
     page = open_page(name, link)
     for key in keys.split():
         page.keyboard.press(key)
-    page.evaluate(Path(AXE or "").read_text())
     every = bool(os.environ.get("MCPMOCK_E2E_ALL"))
     for width, theme in LOOKS if every else [LOOKS[number % len(LOOKS)]]:
         page.set_viewport_size({"width": width, "height": 800})
         page.emulate_media(color_scheme=theme)
-        result = page.evaluate("axe.run({resultTypes: ['violations']})")
-        assert result["passes"]
-        problems = [
-            (one["id"], node["html"][:200], [check["message"] for check in node["any"]])
-            for one in result["violations"]
-            if one["impact"] in {"serious", "critical"}
-            for node in one["nodes"]
-        ]
-        assert (width, theme, []) == (width, theme, problems)
+        assert (width, theme, []) == (width, theme, problems_of(page))
+
+
+def problems_of(page: Page) -> list[tuple[str, str, list[str]]]:
+    """What axe-core finds on the page."""
+    page.evaluate(Path(AXE or "").read_text())
+    result = page.evaluate("axe.run({resultTypes: ['violations']})")
+    assert result["passes"]
+    return [
+        (one["id"], node["html"][:200], [check["message"] for check in node["any"]])
+        for one in result["violations"]
+        if one["impact"] in {"serious", "critical"}
+        for node in one["nodes"]
+    ]
 
 
 def watched(browser: Browser, url: str) -> Page:
@@ -383,10 +436,16 @@ def watched(browser: Browser, url: str) -> Page:
 
 
 def test_watch(browser: Browser) -> None:
-    """A folder gives a list of its cassettes, and what is appended to one is on the page."""
+    """A folder gives a list of its cassettes, the newest first, and what is appended to one is on
+    the page; so is a cassette that comes later. The end is said calmly.
+    """
     page = watched(browser, WATCHED)
-    assert page.get_by_role("tab").all_inner_texts() == ["grows.jsonl", "other.jsonl"]
+    assert page.locator("h1").inner_text() == "live"
+    names = page.locator("#names option")
+    listed = names.evaluate_all("all => all.map((one) => one.value)")
+    assert listed == ["grows.jsonl", "other.jsonl"]
     page.locator("#count", has_text="1 of 1 event").wait_for()
+    page.locator("#state", has_text="recording").wait_for()
     ask(page, "TOOLS/call")
     with (PAGES / "live" / "grows.jsonl").open("ab") as file:
         file.write((PAGES / "appended.jsonl").read_bytes())
@@ -397,8 +456,40 @@ def test_watch(browser: Browser) -> None:
     delay = min(_delays_ms(page))
     if os.environ.get("MCPMOCK_E2E_ALL"):  # the machine of a CI run may do anything
         assert delay < MAX_DELAY_MS
-    page.get_by_role("tab").nth(1).click()
+    page.locator("#files").fill("other.jsonl")
     page.locator("#count", has_text="3 of 3 events").wait_for()
+    later = (PAGES / "live" / "other.jsonl").read_bytes()
+    (PAGES / "live" / "later.jsonl").write_bytes(later)
+    page.locator("#names option[value='later.jsonl']").wait_for(state="attached")
+    page.context.close()
+
+
+def test_watch_scrolled_up(browser: Browser) -> None:
+    """The list follows while it is at its end; else it holds still, and says how much is new."""
+    page = watched(browser, WATCHED)
+    page.locator("#files").fill("other.jsonl")
+    cassette = PAGES / "live" / "other.jsonl"
+    message = '{"jsonrpc":"2.0","method":"notifications/initialized"}'
+    lines = [f'{{"n":{n},"t":9000,"d":"c2s","m":{message}}}\n' for n in range(4, 205)]
+    with cassette.open("a") as file:
+        file.writelines(lines[:-1])
+    page.locator("#count", has_text="203 of 203 events").wait_for()
+    assert rows(page)[-1] == "203"
+    page.locator("#list").evaluate("list => { list.scrollTop = 0; }")
+    with cassette.open("a") as file:
+        file.writelines(lines[-1:])
+    page.locator("#below", has_text="1 new below").click()
+    page.locator("#rows .row", has_text="204").wait_for()
+    page.locator("#below").wait_for(state="hidden")
+    page.context.close()
+
+
+@pytest.mark.skipif(AXE is None, reason="axe-core is not installed")
+def test_watch_is_accessible(browser: Browser) -> None:
+    """axe-core finds no serious or critical problem on the page of `watch`."""
+    page = watched(browser, WATCHED)
+    page.locator("#rows .row").first.wait_for()
+    assert problems_of(page) == []
     page.context.close()
 
 
@@ -430,4 +521,15 @@ def test_watch_with_a_foreign_token(browser: Browser) -> None:
     page = watched(browser, WATCHED.partition("#")[0] + "#token=foreign")
     page.locator("#failure").wait_for()
     assert page.locator("#rows .row").count() == 0
+    page.context.close()
+
+
+def test_watch_ends(browser: Browser) -> None:
+    """When nothing serves it any more, the page says so, and keeps what came."""
+    page = watched(browser, WATCHED)
+    page.locator("#rows .row").first.wait_for()
+    os.kill(int(os.environ["WATCH_PID"]), signal.SIGTERM)
+    page.locator("#state", has_text="mcpmock watch has ended.").wait_for()
+    assert page.locator("#failure").is_hidden()
+    assert page.locator("#rows .row").count() > 0
     page.context.close()
