@@ -8,7 +8,7 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import attrs
+from msgspec import structs
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.options.project_file import (
@@ -42,7 +42,7 @@ def with_rules_beside(options: PlayerOptions, cassette: Cassette) -> PlayerOptio
 
     key = os.environ.get(HASH_KEY_VARIABLE)
     hashed = bool(key) and any(map(is_hashed, redactions))
-    return attrs.evolve(
+    return structs.replace(
         options,
         redaction=redaction_rules_beside(cassette) + (options.redaction or NO_OWN_RULES),
         hash_of=NO_OWN_RULES.with_hashes(key).number_for if hashed else None,

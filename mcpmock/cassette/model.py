@@ -206,7 +206,7 @@ def _frame_of(line: bytes) -> Frame | None:
     return Frame(direction, bytes(found.m), b"\n", None, found.x)
 
 
-@attrs.define(eq=False)
+@attrs.define(eq=False, repr=False)
 class EventLines(Sequence[Event]):
     """The events of a take in the bytes of its file, decoded anew each time that they are read:
     what is kept of an event is where its line starts.

@@ -105,7 +105,7 @@ def unreadable(line: bytes) -> str | None:
     return None
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class CassetteReader:
     """Reads a cassette line by line; `cassette` is what has been read so far."""
 

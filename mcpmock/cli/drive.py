@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+from msgspec import structs
 
 from mcpmock.errors import McpMockError
 from mcpmock.options.console import ConsoleOptions
@@ -132,7 +133,6 @@ def _run_load(
     setup: Setup, clients: DriveFront, loading: LoadOptions, console: ConsoleOptions
 ) -> int:
     """Play the clients as a load and print its figures, whatever ends it."""
-    import attrs
 
     from mcpmock.sessions.load import load_front
 
@@ -142,7 +142,7 @@ def _run_load(
     with load_progress(pace, quiet=console.quiet) as progress:
         front = load_front(clients, pace, progress)
         limits = limits_of(loading, front.load.calls)
-        status = run_to_end(attrs.evolve(setup, front=front), console)
+        status = run_to_end(structs.replace(setup, front=front), console)
     exceeded = print_load(front.load, limits, console, loading.format or "text")
     return status or exceeded
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import click
+from msgspec import structs
 
 from mcpmock.errors import McpMockError, NotOnThisPlatform
 from mcpmock.options.console import ConsoleOptions
@@ -139,7 +139,7 @@ def play(
         from .replay_log import ReplayLog
 
         log = ReplayLog(replaying.log, cassette.name)
-        playing = attrs.evolve(playing, rules_in=str(files[0]) if len(files) == 1 else "")
+        playing = structs.replace(playing, rules_in=str(files[0]) if len(files) == 1 else "")
     if console.verbose:
         _say_digests(cassette)
     reporter = _Reporter(Path(cassette.name), console, log)

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Literal
 
-import attrs
+from msgspec import Struct
 
 from .matching import NO_RULES
 from .option import OptionTable, option
@@ -50,8 +50,7 @@ class DiffOptions(OptionTable):
     )
 
 
-@attrs.frozen
-class FailOn:
+class FailOn(Struct, frozen=True):
     """What makes a comparison fail."""
 
     verdict: str

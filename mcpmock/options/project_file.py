@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import attrs
+from msgspec import Struct
 
 from mcpmock.errors import FileMistakes, McpMockError
 from mcpmock.printable import did_you_mean
@@ -31,8 +31,7 @@ class ProjectFileError(FileMistakes):
     """A project file has mistakes: all of them, each with its place."""
 
 
-@attrs.frozen
-class ProjectFile:
+class ProjectFile(Struct, frozen=True):
     """What a project file says."""
 
     path: Path

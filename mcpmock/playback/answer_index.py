@@ -71,8 +71,7 @@ class WaitingMessage(Struct, frozen=True, gc=False):
     is_progress: bool = False
 
 
-@attrs.frozen(eq=False)
-class AnswerIndex:
+class AnswerIndex(Struct, frozen=True, eq=False, dict=True):
     """The client messages of an episode by their numbers, which count them from 0."""
 
     episode: Episode
@@ -159,7 +158,7 @@ class _NotOrdinary(Exception):
     """Something is recorded that only a plan knows."""
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class _Reading:
     """Reads the events of an episode in order."""
 

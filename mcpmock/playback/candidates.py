@@ -22,6 +22,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import takewhile
 
 import attrs
+from msgspec import Struct
 
 from mcpmock.playback.plan.plan import ClientEvent, PlannedMessage, ReplayPlan
 from mcpmock.protocol.messages import (
@@ -45,7 +46,7 @@ from .timing import Pace
 from .variables import with_numbers_as_written
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Candidate:
     """A plan and its cursor in one session."""
 
@@ -354,14 +355,13 @@ def _content(planned: PlannedMessage) -> object:
     return type(planned.frame.fact), planned.frame.raw
 
 
-@attrs.frozen
-class Loosely:
+class Loosely(Struct, frozen=True):
     """What a candidate has for a live request that it has not exactly so."""
 
     candidate: Candidate
     match: MatchResult
     """The nearest."""
-    _others: Iterable[MatchResult] = attrs.field(default=(), eq=False)
+    _others: Iterable[MatchResult] = ()
     """The others, the nearest first; read once."""
 
     @classmethod
@@ -389,7 +389,7 @@ Accept = Callable[[Candidate, ClientMessage, float], bool]
 """Lets a candidate follow a message if it knows it; gives whether it does."""
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Candidates:
     """The candidates of one live session, the lead first."""
 

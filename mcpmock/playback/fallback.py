@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from http import HTTPStatus
 
-import attrs
+from msgspec import Struct
 
 from mcpmock.protocol import edit
 from mcpmock.protocol.error_codes import (
@@ -36,8 +36,7 @@ of the TypeScript SDK 1.30, which answers 400 with the code -32600 as well.
 """
 
 
-@attrs.frozen
-class Fallback:
+class Fallback(Struct, frozen=True):
     """The functions that are tried before a request becomes a miss. The defaults know nothing."""
 
     answer: Callable[[Frame], list[Frame] | None] = lambda _request: None

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-import attrs
+from msgspec import Struct
 
 from mcpmock.protocol.mirrored_headers import is_mirror
 from mcpmock.redaction.placeholders import holds_placeholder
@@ -23,8 +23,7 @@ HeaderTrait = tuple[str, str | None]
 """A field and its value; None where the field is absent."""
 
 
-@attrs.frozen
-class HeaderVerdicts:
+class HeaderVerdicts(Struct, frozen=True):
     """By method: the traits that only refused requests had."""
 
     bad: dict[str, set[HeaderTrait]]

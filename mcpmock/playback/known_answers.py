@@ -53,7 +53,7 @@ class _Unknown(Exception):
     """Only the player knows what to do."""
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class EpisodeCursor:
     """How far a live session has come in one episode, `number` of the selection."""
 
@@ -151,7 +151,7 @@ class EpisodeCursor:
         return numbers[first] if first < len(numbers) else None
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class KnownAnswers:
     """Plays the first of these episodes, as long as everything is spelled as it was recorded."""
 

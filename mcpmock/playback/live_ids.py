@@ -60,7 +60,7 @@ class LiveCall(msgspec.Struct, frozen=True, gc=False):
         return cls(request.id, member(request.params, *TOKEN_PATH))
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class LiveIds:
     """The live identities in one candidate. `session` gives the id of the live session: a recorded
     one is never served again.

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from mcpmock.playback.plan.plan import ClientEvent, ReplayPlan
 from mcpmock.protocol.messages import (
@@ -120,8 +120,7 @@ _HEADLESS_LEVELS = [
 ]
 
 
-@attrs.frozen
-class MeasuredRequest:
+class MeasuredRequest(Struct, frozen=True):
     """A recorded request, and how far it is from a live one of the same method."""
 
     event: ClientEvent
@@ -138,7 +137,7 @@ class MeasuredRequest:
         return self.distance, self.is_used, self.event.index
 
 
-@attrs.define(slots=False)
+@attrs.define(eq=False, repr=False, slots=False)
 class RequestIndex:
     """Looks up client events. `stateless`: the exchanges of the plan belong to no session. `rules`
     are those of the user about what may differ.
@@ -267,7 +266,7 @@ class RequestIndex:
         return any(holds_placeholder(value) for value in fields.values())
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Matcher:
     """Finds the client events of one plan for one session. `strict` takes only the next one."""
 

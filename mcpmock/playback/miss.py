@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.printable import excerpt, excerpts, many, mcpmock_command, printable, shell_command
@@ -105,8 +105,7 @@ class NearMiss:
         return "".join(found) + (f"; and {rest} more" if rest > 0 else "")
 
 
-@attrs.frozen
-class Miss:
+class Miss(Struct, frozen=True):
     """A live request that matches nothing recorded, and the nearest recorded requests, the nearest
     first.
     """

@@ -30,7 +30,7 @@ Held = TypeVar("Held")
 """What stands for a held message. Of two, the lower one is the earlier."""
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class OverlapWaits(Generic[Held]):
     """`happened` has the client events that happened, with their times; it belongs to who follows
     the client.

@@ -17,6 +17,7 @@ from http import HTTPStatus
 from typing import ClassVar, Literal
 
 import attrs
+from msgspec import Struct
 
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
 from mcpmock.protocol import edit
@@ -60,8 +61,7 @@ from .variables import Bindings, Mismatch
 __all__ = ["Player", "PlayerNote", "PlayerOptions", "Report", "SessionSelection"]
 
 
-@attrs.frozen
-class PlayerNote:
+class PlayerNote(Struct, frozen=True):
     """A remark: a match that was not exact, or a message that changed nothing."""
 
     method: str
@@ -72,19 +72,15 @@ class PlayerNote:
         return f"{self.method}: {self.text}"
 
 
-@attrs.frozen
-class UnaskedAnswer(PlayerNote):
+class UnaskedAnswer(PlayerNote, frozen=True):
     """An answer to a method that no recorded client ever asked."""
 
 
-class MisfitAnswer(PlayerNote):
+class MisfitAnswer(PlayerNote, frozen=True):
     """An answer of a stub that breaks what its server declares."""
 
-    __slots__ = ()
 
-
-@attrs.frozen
-class InexactAnswer(PlayerNote):
+class InexactAnswer(PlayerNote, frozen=True):
     """An answer that may be the wrong one: a rule makes requests with different answers equal, or
     it is that of the nearest request.
     """
@@ -108,7 +104,7 @@ CLIENT_CLOSED = "the client closed"
 Report = Callable[[Miss | PlayerNote], None]
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Player(Stage):
     """What both players do: it takes apart what the client says, gives what nothing recorded
     answers, and sends what is due.

@@ -19,7 +19,7 @@ from .request_assembly import ClientMessage
 from .session_selection import SessionSelection
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Repeats:
     """The repeats that are being played to one live session."""
 

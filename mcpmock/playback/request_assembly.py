@@ -32,7 +32,7 @@ from .header_profile import SESSION, session_parameter
 from .request_key import BY_METHOD_ALONE, MatchSubject, match_subject
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class ClientMessage:
     """What the live client sent: a message, with its head over HTTP, or a request without a body,
     whose `frame` is the head.
@@ -114,7 +114,7 @@ class ClientMessage:
         return self.head is None or self.head.method == "POST"
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class RequestAssembly:
     """What one live client has under way."""
 

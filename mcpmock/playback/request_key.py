@@ -13,9 +13,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import attrs
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from mcpmock.protocol.messages import (
     Batch,
@@ -134,8 +133,7 @@ class MatchSubject(msgspec.Struct, frozen=True):
 Key = tuple[str, bytes, tuple[tuple[str, str], ...]]
 
 
-@attrs.frozen(eq=False)
-class MessageKeys:
+class MessageKeys(Struct, frozen=True, eq=False):
     """Client messages, by any numbers, by what they ask, however it is spelled; without their
     heads.
     """

@@ -26,6 +26,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
 import attrs
+from msgspec import Struct
 
 from mcpmock.playback.plan.plan import NO_OVERLAPS, PlannedMessage, ReplayPlan
 from mcpmock.protocol.messages import (
@@ -41,7 +42,7 @@ from .timing import Pace
 ENDINGS = (StreamEnd, ProcessExit, ExchangeEnd)
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class _PacedTimes:
     """The earliest time of the next message: per chain (a call, an exchange), and per exchange."""
 
@@ -85,8 +86,7 @@ class _PacedTimes:
         return self.progress_due[planned.chain] + self.pace.after_progress
 
 
-@attrs.frozen
-class PendingMessages:
+class PendingMessages(Struct, frozen=True):
     """What another has still to send in a session, by the positions in a plan."""
 
     unsent: Mapping[int, float]
@@ -98,7 +98,7 @@ class PendingMessages:
     progress_due: Mapping[int | None, float]
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Schedule:
     """The queue of one plan in one session.
 

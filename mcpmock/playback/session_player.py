@@ -36,7 +36,7 @@ from .request_assembly import ClientMessage
 from .request_key import MatchSubject
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class SessionPlayer(Player):
     """Plays the server to one live session."""
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field, structs
 
 from mcpmock.cassette.model import Cassette, Episode, Event, Take
 from mcpmock.options.replay import MissAction, Order, Repeats, ReplayOptions, SessionUse
@@ -52,12 +52,11 @@ SessionId = Callable[[], str]
 """Gives the id of a live session."""
 
 
-@attrs.frozen(kw_only=True)
-class PlayerOptions:
+class PlayerOptions(Struct, frozen=True, kw_only=True):
     """How a cassette is played, as a player reads it."""
 
     order: Order = "causal"
-    pace: Pace = attrs.field(factory=Pace)
+    pace: Pace = field(default_factory=Pace)
     repeats: Repeats = "auto"
     sessions: SessionUse = "reuse"
     exact: bool = False
@@ -97,13 +96,13 @@ class PlayerOptions:
 
     def paced(self, **how: Any) -> PlayerOptions:
         """Return the same with these fields of its pace changed."""
-        return attrs.evolve(self, pace=attrs.evolve(self.pace, **how))
+        return structs.replace(self, pace=structs.replace(self.pace, **how))
 
     def with_rules(self, rules: MatchRules | None) -> PlayerOptions:
         """Return the same with these rules besides."""
         if rules is None:
             return self
-        return attrs.evolve(self, rules=rules if self.rules is None else self.rules + rules)
+        return structs.replace(self, rules=rules if self.rules is None else self.rules + rules)
 
 
 def _rules_of(options: ReplayOptions) -> MatchRules | None:
@@ -125,7 +124,7 @@ def _lists_files(take: Take) -> bool:
     return any(event.m is not UNSET and b'"digest"' in bytes(event.m) for event in take.events)
 
 
-@attrs.define(slots=False)
+@attrs.define(eq=False, repr=False, slots=False)
 class SessionSelection:
     """The episodes of a cassette, shared by all sessions that are played from it."""
 

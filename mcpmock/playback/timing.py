@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import attrs
+from msgspec import Struct, field
 
 from mcpmock.errors import McpMockError
 
@@ -29,8 +29,7 @@ MAX_REAL_PAUSE_S = 0.1
 _WITH_AMOUNT = ("scale", "fixed", "cap")
 
 
-@attrs.frozen
-class Timing:
+class Timing(Struct, frozen=True):
     """`pause` turns a recorded pause into the one to make, both in seconds."""
 
     kind: str = "none"
@@ -59,8 +58,7 @@ class Timing:
         raise McpMockError(f"timing {text!r}: say none, recorded, scale:X, fixed:MS or cap:MS")
 
 
-@attrs.frozen
-class Pace:
+class Pace(Struct, frozen=True):
     """When planned messages are sent. All in seconds.
 
     `overlap_grace`: how quiet a session must be before an answer stops waiting for requests that
@@ -69,7 +67,7 @@ class Pace:
     SDKs lose progress that comes in one read with the answer.
     """
 
-    timing: Timing = attrs.field(factory=Timing)
+    timing: Timing = field(default_factory=Timing)
     # A sequential client never sends the request that overlapped in the recording: it must not be
     # stuck. A client that is never quiet is bounded by the limit.
     overlap_grace: float = 0.020

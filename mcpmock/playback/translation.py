@@ -208,7 +208,7 @@ def _has_method(method: str, revision: str, frame: Frame) -> bool:
     return method not in _KNOWN or method in both
 
 
-@attrs.define(slots=False)
+@attrs.define(eq=False, repr=False, slots=False)
 class _Translation:
     """What both directions have in common. A subclass says what becomes of messages and heads."""
 

@@ -11,7 +11,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 import attrs
-from msgspec import UNSET
+from msgspec import UNSET, Struct
 
 from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.messages import decode, encode
@@ -79,8 +79,7 @@ def _compare(
         found.append(Mismatch(path, recorded, live, place))
 
 
-@attrs.frozen
-class Leaves:
+class Leaves(Struct, frozen=True):
     """The innermost values of a document by their places, and their words: by these it is measured
     how far two are apart.
     """

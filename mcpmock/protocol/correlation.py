@@ -85,7 +85,7 @@ _NAMES_NO_CALL = Attribution()
 _ANSWERS_NO_CALL = Attribution(late=True)
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class _Sender:
     """The calls that one side made."""
 
@@ -120,7 +120,7 @@ class _Sender:
             del self.by_token[call.token]
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Correlation:
     """The open and the lately closed calls of both sides, in one id space."""
 

@@ -71,7 +71,7 @@ def request_ids(items: Iterable[Message]) -> list[bytes]:
     return [item.id for item in items if isinstance(item, Request)]
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class HeldMessages:
     """Messages that wait, until a stream is opened or a session begins."""
 

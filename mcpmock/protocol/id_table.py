@@ -12,7 +12,7 @@ from .messages import plain_id
 _T = TypeVar("_T")
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class IdTable(Generic[_T]):
     """In the order in which the ids came. `1`, `"1"` and `1.0` are different ids, and yet the
     TypeScript SDK answers `1` to `1.0`.

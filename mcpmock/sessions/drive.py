@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 import trio
+from msgspec import Struct, field, structs
 
 from mcpmock.batch.redaction_rules import redaction_rules_beside
 from mcpmock.cassette.file import read_bytes
@@ -46,13 +47,12 @@ DIFFERENT = 1
 """The exit status where the server did not do what the recorded client waited for."""
 
 
-@attrs.frozen(kw_only=True)
-class DriveFront(Front):
+class DriveFront(Front, Struct, frozen=True, kw_only=True):
     """The recorded clients of a cassette, one after the other."""
 
     scripts: Sequence[ClientScript]
-    timing: Timing = attrs.field(factory=Timing)
-    values: Mapping[str, str] = attrs.field(factory=dict)
+    timing: Timing = field(default_factory=Timing)
+    values: Mapping[str, str] = field(default_factory=dict)
     """The values of placeholders."""
     report: Say | None = None
     """Gets what the server does not do; `say` of the setup without."""
@@ -118,8 +118,7 @@ def drive_front(
     )
 
 
-@attrs.frozen
-class DriveOutcome:
+class DriveOutcome(Struct, frozen=True):
     """What driving a server gave: the exit status, and the live recording, also as the bytes of a
     cassette.
     """
@@ -179,7 +178,7 @@ def client_scripts(cassette: Cassette, kind: TransportKind | None = None) -> lis
         for episode in bare_take(take, one_session=False, keep_streams=streams).episodes():
             script = script_of(episode)
             if any(line.frame.fact is None for line in script.lines):
-                scripts.append(attrs.evolve(script, opens_streams=streams))
+                scripts.append(structs.replace(script, opens_streams=streams))
     return scripts
 
 
@@ -196,7 +195,7 @@ async def _own_stderr() -> AsyncIterator[DescriptorQueue]:
         nursery.cancel_scope.cancel()
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Drive:
     """One run of a `DriveFront`: plays its sessions, until a signal stops it."""
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import attrs
 import trio
+from msgspec import structs
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.null_client import NullClient
@@ -208,14 +209,14 @@ class ExploredServer(ExploredPeer):
         script = script_of(episode)
         linger = self._linger(variant)
         lines = [
-            attrs.evolve(line, gap=linger if PROBE_ID in line.frame.raw else 0.0, about=line.about)
+            structs.replace(line, gap=linger if PROBE_ID in line.frame.raw else 0.0)
             for line in script.lines
         ]
         asked = [
-            one if one.reply is None else attrs.evolve(one, reply=attrs.evolve(one.reply, gap=0.0))
+            structs.replace(one, reply=one.reply and structs.replace(one.reply, gap=0.0))
             for one in script.server_requests
         ]
-        return attrs.evolve(script, lines=tuple(lines), server_requests=tuple(asked))
+        return structs.replace(script, lines=tuple(lines), server_requests=tuple(asked))
 
     def _linger(self, variant: Variant) -> float:
         took = [self._took.get(c.request, 0.0) for c in variant.changes if _is_call_cancel(c.fault)]

@@ -12,6 +12,7 @@ from math import inf
 
 import attrs
 import trio
+from msgspec import field
 
 from mcpmock.channels.fd import DescriptorQueue
 from mcpmock.platforms import raise_descriptor_limit
@@ -41,14 +42,13 @@ class LoadPace:
     rate: float | None = None
 
 
-@attrs.frozen(kw_only=True)
-class LoadFront(DriveFront):
+class LoadFront(DriveFront, frozen=True, kw_only=True):
     """The recorded clients in turn, at the pace given. `load` has the figures, also of a load that
     was stopped.
     """
 
     pace: LoadPace
-    load: Load = attrs.field(factory=Load)
+    load: Load = field(default_factory=Load)
     progress: Callable[[Load], None] | None = None
     """Called every second."""
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-import attrs
+from msgspec import Struct
 
 from mcpmock.batch.match_rules import with_rules_beside
 from mcpmock.cassette.model import Cassette
@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from mcpmock.stubs.script import StubScript
 
 
-@attrs.define
-class Replay:
+class Replay(Struct, eq=False, dict=True):
     """A cassette and how it is played. Raises ProjectFileError."""
 
     cassette: Cassette
@@ -33,7 +32,7 @@ class Replay:
     stub: StubScript | None = None
     """Hand-written answers. They come before the recorded ones."""
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         self.options = with_rules_beside(self.options, self.cassette)
 
     @cached_property

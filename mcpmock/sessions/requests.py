@@ -22,8 +22,7 @@ from .run import Run
 CLIENT_INFO = {"name": "mcpmock", "version": VERSION}
 
 
-@attrs.frozen(kw_only=True)
-class RequestFront(DriveFront):
+class RequestFront(DriveFront, frozen=True, kw_only=True):
     """A client that makes these requests."""
 
     scripts: Sequence[ClientScript] = ()

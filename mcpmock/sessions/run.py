@@ -29,8 +29,8 @@ from contextlib import asynccontextmanager, nullcontext
 from itertools import count
 from typing import TYPE_CHECKING
 
-import attrs
 import trio
+from msgspec import Struct
 
 from mcpmock.channels.channel import ConversationEnd
 from mcpmock.errors import CassetteError, RecordingIncomplete
@@ -61,8 +61,7 @@ alone). The stage that it returns, if any, stands next to the client.
 """
 
 
-@attrs.frozen(kw_only=True)
-class Conversation:
+class Conversation(Struct, frozen=True, kw_only=True):
     """One client, as its front describes it."""
 
     number: int = 1
@@ -105,8 +104,7 @@ class Front:
         """
 
 
-@attrs.frozen(kw_only=True)
-class Setup:
+class Setup(Struct, frozen=True, kw_only=True):
     """What a run is put together from."""
 
     front: Front | None = None

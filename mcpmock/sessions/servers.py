@@ -12,6 +12,7 @@ from shutil import which
 from typing import TYPE_CHECKING, Any
 
 import attrs
+from msgspec import Struct, field
 
 from mcpmock.channels.channel import ConversationEnd
 from mcpmock.channels.process import ProcessChannel, start_process
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from .take import Say
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Reach:
     """Whether the server at a URL accepts connections. The user reads a line each time it stops
     accepting them; clients get an error answer each time.
@@ -102,12 +103,11 @@ class Server:
         return []
 
 
-@attrs.frozen
-class Command(Server):
+class Command(Server, Struct, frozen=True):
     """A server that is a process: one for each conversation."""
 
     command: Sequence[str]
-    started: list[ChildProcess] = attrs.field(factory=list, eq=False, repr=False)
+    started: list[ChildProcess] = field(default_factory=list)
     """Processes that run already, for the first conversations."""
 
     @property

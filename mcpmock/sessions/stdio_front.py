@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-import attrs
+from msgspec import Struct
 
 from mcpmock.channels.stdio import take_stdio
 from mcpmock.runner import LiveSession
@@ -13,8 +13,7 @@ from .run import STDIO, Conversation, Front, Run
 from .signals import status_of
 
 
-@attrs.frozen
-class StdioFront(Front):
+class StdioFront(Front, Struct, frozen=True):
     """The client on our own stdio. The exit status is the server's, or that of the signal that
     ended a session without one.
     """

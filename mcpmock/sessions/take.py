@@ -16,6 +16,7 @@ from typing import Any
 
 import attrs
 import trio
+from msgspec import Struct, field, structs
 
 from mcpmock.cassette.file import (
     TakeFile,
@@ -46,8 +47,7 @@ Say = Callable[[str], None]
 """Shows the user one line, on standard error."""
 
 
-@attrs.frozen(kw_only=True)
-class Recording:
+class Recording(Struct, frozen=True, kw_only=True):
     """Where and how to record: the options of `mcpmock record`."""
 
     output: Path
@@ -61,7 +61,7 @@ class Recording:
     """The redaction rules of the user."""
     placeholders: int = 0
     """The highest number of the placeholders that a driven client sends."""
-    values: Mapping[str, str] = attrs.field(factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
     """The values that it sends in place of some of them: secrets, wherever they appear."""
     says_end: bool = False
     """Whether the user is told at the end what was recorded: nothing else says that it is whole."""
@@ -156,7 +156,9 @@ class TakeRecording:
         file.
         """
         output = self.packed or self.file.path
-        return attrs.evolve(self.recording, output=output, folder=False, overwrite=False, new=False)
+        return structs.replace(
+            self.recording, output=output, folder=False, overwrite=False, new=False
+        )
 
     def _begin(self, transport: str, target: Sequence[str] | str) -> None:
         redactor = self.ledger.redactor
@@ -289,7 +291,7 @@ async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
     recorded to instead. Raises CassetteError.
     """
     if recording.in_project:
-        recording = attrs.evolve(
+        recording = structs.replace(
             recording, output=find_in_project(recording.output), in_project=False
         )
     path, packed = _paths(recording)
@@ -307,7 +309,7 @@ async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
         cassette = packed or path
         sibling = sibling_path(cassette)
         say(f"{cassette}: another mcpmock is recording to it; recording to {sibling}")
-        recording = attrs.evolve(
+        recording = structs.replace(
             recording, output=sibling, folder=False, overwrite=False, sibling_of=cassette
         )
         path, packed = _paths(recording)

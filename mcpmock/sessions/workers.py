@@ -22,6 +22,7 @@ from socket import socket
 
 import attrs
 import trio
+from msgspec import structs
 
 from mcpmock.channels.http.addresses import bound_port
 from mcpmock.errors import McpMockError
@@ -109,7 +110,7 @@ async def _work(
     front = attrs.evolve(front, opened=opened(), sessions=False, announce=lambda _url, _token: None)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(end_with_first)
-        status = await run_sessions(attrs.evolve(setup, front=front))
+        status = await run_sessions(structs.replace(setup, front=front))
         nursery.cancel_scope.cancel()
     return status
 

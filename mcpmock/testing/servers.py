@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import attrs
 import trio
+from msgspec import structs
 
 from mcpmock.api.cassettes import load
 from mcpmock.api.recorded_calls import RecordedCalls
@@ -163,7 +164,7 @@ class RecordingServer(ThreadServer):
 
     def answer_first(self, cassette: Cassette, options: PlayerOptions) -> None:
         """Let the real server only answer what the cassette lacks."""
-        self._replay = Replay(cassette, attrs.evolve(options, on_miss="live"), self.log.report)
+        self._replay = Replay(cassette, structs.replace(options, on_miss="live"), self.log.report)
         playing = self._replay.options
         self._recorded = RecordedCalls(
             cassette=cassette, rules=playing.rules, redaction=playing.redaction, grows=True
@@ -321,7 +322,7 @@ def _replay_options(settings: Settings) -> PlayerOptions:
     before the client cancels.
     """
     options = replay_options(**settings.playing)
-    options = attrs.evolve(options, redaction=settings.redaction_rules(shown=True))
+    options = structs.replace(options, redaction=settings.redaction_rules(shown=True))
     return options if settings.races is None else options.paced(after_progress=0.0)
 
 

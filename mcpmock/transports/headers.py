@@ -12,7 +12,7 @@ from collections.abc import Collection
 from functools import lru_cache
 from urllib.parse import urljoin
 
-import attrs
+from msgspec import Struct
 
 from mcpmock.errors import McpMockError
 from mcpmock.lazy_pattern import lazy_pattern
@@ -101,8 +101,7 @@ def is_loopback(host: str) -> bool:
         return False
 
 
-@attrs.frozen
-class Upstream:
+class Upstream(Struct, frozen=True):
     """The server that a reverse proxy stands before. `target` is the path and query of its MCP
     endpoint; an IPv6 `host` has no brackets.
     """

@@ -43,7 +43,7 @@ class TransportKind(Enum):
     SSE = "sse"
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class SessionRouter:
     """What one listener knows of its conversations. `path` is where MCP is spoken; one slash more
     or less at its end makes no difference, as servers redirect from one to the other.

@@ -10,10 +10,9 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
-import attrs
-
 import mcpmock
 import mcpmock.options
+from mcpmock.options.option import OptionTable
 from mcpmock.playback.session_selection import PlayerOptions
 from mcpmock.playback.timing import Pace
 
@@ -27,12 +26,10 @@ def tables() -> dict[str, set[str]]:
         one
         for module in modules
         for one in vars(importlib.import_module(module.name)).values()
-        if isinstance(one, type) and attrs.has(one)
+        if isinstance(one, type) and issubclass(one, OptionTable)
     ]
-    return {
-        one.__name__: {field.name for field in attrs.fields(one)}
-        for one in (*found, PlayerOptions, Pace)
-    }
+    read = {one.__name__: {*one.__struct_fields__} for one in (PlayerOptions, Pace)}
+    return {one.__name__: {*one.types} for one in found} | read
 
 
 def test_options_come_alone() -> None:

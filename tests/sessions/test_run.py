@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import attrs
 import trio
+from msgspec import structs
 from trio.testing import MockClock
 
 from mcpmock.cassette.file import load
@@ -101,13 +101,15 @@ def replay_of(recorded: Cassette, **options: Any) -> Replay:
 def test_a_stub_in_front_of_a_recording() -> None:
     """The stub stands in front of the player, which asks it before a miss, at the player's pace."""
     replay = replay_of(cassette(*OPENING), pace=Pace(after_progress=0.5))
-    stubs, player = stages_of(attrs.evolve(SILENT, replay=attrs.evolve(replay, stub=StubScript())))
+    stubs, player = stages_of(
+        structs.replace(SILENT, replay=structs.replace(replay, stub=StubScript()))
+    )
 
     assert isinstance(stubs, StubStage)
     assert isinstance(player, Player)
     assert (False, 0.5) == (stubs.alone, stubs.breath)
     assert Fallback(stubs.answer, stubs.near) == player.fallback
-    [alone] = stages_of(attrs.evolve(SILENT, replay=replay))
+    [alone] = stages_of(structs.replace(SILENT, replay=replay))
     assert isinstance(alone, Player)
     assert Fallback() == alone.fallback
 
@@ -116,8 +118,8 @@ def test_a_stub_alone() -> None:
     """A cassette without takes is no recording to fall back on."""
     nothing = cassette()
     nothing.takes.clear()
-    replay = attrs.evolve(replay_of(nothing), stub=StubScript())
-    [stubs, _] = stages_of(attrs.evolve(SILENT, replay=replay))
+    replay = structs.replace(replay_of(nothing), stub=StubScript())
+    [stubs, _] = stages_of(structs.replace(SILENT, replay=replay))
 
     assert isinstance(stubs, StubStage)
     assert stubs.alone
@@ -126,7 +128,7 @@ def test_a_stub_alone() -> None:
 def test_the_recording_has_what_the_client_got_and_a_receipt() -> None:
     """The receipt stands in front of what the fault changed."""
     tape = Tape()
-    setup = attrs.evolve(SILENT, faults=run_of(Drop()))
+    setup = structs.replace(SILENT, faults=run_of(Drop()))
     wire = script(*stages_of(setup, Recorder(Ledger(tape.append), session=2)))
     wire.at(0, client=call(1, "x"), to_server=call(1, "x")).at(1, server=response(1))
 
@@ -144,7 +146,7 @@ def test_a_full_disk_is_a_gap() -> None:
     """The fault happens all the same, and the receipt is counted as lost."""
     tape = Tape(full=True)
     ledger = Ledger(tape.append)
-    wire = script(*stages_of(attrs.evolve(SILENT, faults=run_of(Drop())), Recorder(ledger)))
+    wire = script(*stages_of(structs.replace(SILENT, faults=run_of(Drop())), Recorder(ledger)))
     wire.at(0, server=response(1)).nothing_more()
 
     assert 1 == ledger.lost

@@ -13,6 +13,7 @@ from math import inf
 from typing import Any
 
 import attrs
+from msgspec import Struct
 
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
 from mcpmock.playback.fallback import empty_result, method_not_found
@@ -65,8 +66,7 @@ _MAX_UNRECORDED_NAMED = 20
 """How many methods that were never recorded are named."""
 
 
-@attrs.frozen
-class _HeldReply:
+class _HeldReply(Struct, frozen=True):
     """A reply to be sent at `due` and after `after` lines, but not later than `latest`."""
 
     frame: Frame
@@ -75,7 +75,7 @@ class _HeldReply:
     latest: float
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Driver(Stage):
     """Plays one client. `report` gets a line for each missing message of the live server."""
 

@@ -12,12 +12,12 @@ from collections import Counter
 from collections.abc import Iterable
 
 import attrs
+from msgspec import Struct
 
 from .script import ClientScript, ExpectedEvent, ScriptLine
 
 
-@attrs.frozen
-class Patience:
+class Patience(Struct, frozen=True):
     """How long the driver waits, in seconds: for an answer at least `answer`, and `times` the
     recorded time; for other messages `event` after the last activity, or, while a call is open,
     `times` the recorded time.
@@ -30,7 +30,7 @@ class Patience:
     """The run gives up after so many missing answers in a row without any other message."""
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Expectations:
     """What one run waits for. `start_line` names the next line; `awaited` and `missing` say what it
     still waits for.

@@ -15,6 +15,7 @@ from itertools import islice
 from typing import Any
 
 import attrs
+from msgspec import Struct, structs
 
 from mcpmock.cassette.model import Episode
 from mcpmock.playback.request_key import canonical, significant
@@ -54,8 +55,7 @@ progress of a call, a late answer or an answer without a call. Its content does 
 """
 
 
-@attrs.frozen
-class LearnedValue:
+class LearnedValue(Struct, frozen=True):
     """A value that the client learned: at `path` of its line stands the value at `found` of the
     answer to call `call`.
     """
@@ -65,8 +65,7 @@ class LearnedValue:
     found: ValuePath
 
 
-@attrs.frozen
-class ScriptLine:
+class ScriptLine(Struct, frozen=True):
     """A message of the client, or the end of its input.
 
     Since the line before, the server had answered the calls `answers` (by number) and sent the
@@ -88,8 +87,7 @@ class ScriptLine:
     """The number of its event in the take."""
 
 
-@attrs.frozen
-class ScriptReply:
+class ScriptReply(Struct, frozen=True):
     """The client's answer to a server request: after `after` lines, `delay` seconds after the
     request and `gap` seconds after the event before it.
     """
@@ -101,8 +99,7 @@ class ScriptReply:
     gap: float = 0.0
 
 
-@attrs.frozen
-class ScriptServerRequest:
+class ScriptServerRequest(Struct, frozen=True):
     """A request of the server; `reply` is None if the client did not answer."""
 
     method: str
@@ -159,8 +156,7 @@ class ServerRequests:
         return numbers[0] if numbers else None
 
 
-@attrs.frozen
-class ClientScript:
+class ClientScript(Struct, frozen=True):
     """The client of one episode: its lines, and the server requests with its answers, in order.
 
     `latencies` has the time that the answer to each call took, in seconds; `redacted_results` holds
@@ -205,7 +201,7 @@ def script_of(episode: Episode) -> ClientScript:
     return builder.script()
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class _ScriptBuilder:
     session: Correlation = attrs.field(factory=Correlation)
     lines: list[ScriptLine] = attrs.field(factory=list)
@@ -307,7 +303,7 @@ class _ScriptBuilder:
             delay = _seconds(self._requested_at[number], t)
             learned = tuple(self._learned_values(frame.raw))
             reply = ScriptReply(frame, learned, len(self.lines), delay, self._gap(t))
-            self.server_requests[number] = attrs.evolve(server_request, reply=reply)
+            self.server_requests[number] = structs.replace(server_request, reply=reply)
 
     def _learned_values(self, raw: bytes) -> Iterator[LearnedValue]:
         for path, span in find_values(raw, _SENT_BACK) if self._minted else ():

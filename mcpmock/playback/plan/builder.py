@@ -111,7 +111,7 @@ class _Dependencies(Struct, gc=False):
     answers: bool = False
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class _SessionState:
     """The latest events of one session."""
 
@@ -123,7 +123,7 @@ class _SessionState:
     """By method: the cause of the last notification that belonged to no call."""
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class RecordedExchange:
     """An exchange as far as it is planned."""
 
@@ -180,7 +180,7 @@ class RecordedExchange:
         return [end]
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class PlanBuilder:
     """Takes the steps of an episode in order and makes its plan."""
 

@@ -15,7 +15,7 @@ from functools import cached_property
 
 import attrs
 import msgspec
-from msgspec import Struct
+from msgspec import Struct, field, structs
 from msgspec.structs import replace
 
 from mcpmock.cassette.model import Episode
@@ -48,7 +48,7 @@ class Overlaps(msgspec.Struct, frozen=True, eq=False, gc=False):
 NO_OVERLAPS = Overlaps([])
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class OverlapFinder:
     """The requests of an episode, as far as they have arrived."""
 
@@ -110,7 +110,7 @@ class ClientEvent(Struct, frozen=True, gc=False):
         return not isinstance(self.frame.fact, HttpRequest)
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class Times:
     """When things happened in the recording, in microseconds."""
 
@@ -183,8 +183,7 @@ class PlannedMessage(Struct, frozen=True, gc=False):
         return self.exchange is not None and (self.frame.fact is not None or not self.frame.raw)
 
 
-@attrs.frozen(eq=False)
-class ReplayPlan:
+class ReplayPlan(Struct, frozen=True, eq=False, dict=True):
     """The messages of an episode in recorded order, and its client events by index."""
 
     episode: Episode
@@ -197,11 +196,11 @@ class ReplayPlan:
     """
     cancels: Mapping[int, Sequence[int]]
     """The client events that cancel a call, by its number."""
-    streams: Mapping[str, int] = attrs.field(factory=dict)
+    streams: Mapping[str, int] = field(default_factory=dict)
     """By the ids of server-sent events, the exchanges on which their streams began."""
     session_ids: frozenset[str] = frozenset()
     """The ids that the server gave the session, or their placeholders."""
-    request_ranks: Mapping[int, int] = attrs.field(factory=dict)
+    request_ranks: Mapping[int, int] = field(default_factory=dict)
     """In which place, by arrival, a client event with requests came: `Overlaps` count in these."""
 
     @cached_property
@@ -247,7 +246,7 @@ class ReplayPlan:
             causes = planned.causes & (inside & own if is_end else inside)
             kept.append(replace(planned, causes=causes, overlaps=NO_OVERLAPS))
         client = {index: self.client_events[index] for index in sorted(inside)}
-        return attrs.evolve(self, messages=kept, client_events=client)
+        return structs.replace(self, messages=kept, client_events=client)
 
     def answers(self, event: ClientEvent) -> tuple[bytes | None, ...]:
         """Return the recorded results or errors of the requests of a client event."""

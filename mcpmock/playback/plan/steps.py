@@ -72,7 +72,7 @@ def _without_torn_down_ends(events: Sequence[Event]) -> Sequence[Event]:
     return kept if len(kept) < len(events) else events
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class _Continuations:
     """Which exchanges continue which."""
 
@@ -232,7 +232,7 @@ def _request(events: Sequence[Event], index: int, head: HttpRequest) -> Iterator
         yield EpisodeStep(index, events[index], frame, head)
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class _StepParts:
     """Which events belong together: `bodies` by exchange, `metas` by the index of the data."""
 
