@@ -12,9 +12,9 @@ import click
 
 from mcpmock.options.comparison import DiffOptions, FailOn, SharingOptions
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.printable import printable
 
 from .option_table import TableCommand, options
+from .options_diff import ignore_rules_of
 from .options_files import highest, reachable, work_on_each
 from .output import notice_text, progress_bar, say, say_notices
 from .stats import latency_lines
@@ -45,11 +45,12 @@ def diff(
     does (see --fail-on), 3 if a cassette cannot be read.
     """
     from mcpmock.batch.diff import compare_pair, is_folder, pair_folders
+    from mcpmock.semantic_diff.ignore_rules import IgnoreRules
 
     from .diff_output import FolderReport
     from .run_setup import without_collections
 
-    rules = ignore_rules_of(comparing)
+    rules = ignore_rules_of(comparing) or IgnoreRules()
     if not is_folder(old) and not is_folder(new):
         with without_collections():
             return _diff_files(old, new, rules, comparing, console)
@@ -63,16 +64,6 @@ def diff(
         status = highest(partial(_report, report, pair, compared) for pair, compared in results)
     report.end(old, new)
     return status
-
-
-def ignore_rules_of(options: DiffOptions) -> IgnoreRules:
-    """Parse the rules. Raises UsageError for one that is not valid."""
-    from mcpmock.semantic_diff.ignore_rules import IgnoreRules
-
-    try:
-        return IgnoreRules.parse(options.ignore, options.unordered, options.tolerance, options.like)
-    except ValueError as error:
-        raise click.UsageError(printable(str(error))) from error
 
 
 def _report(report: FolderReport, pair: FilePair, compared: Callable[[], ComparedPair]) -> int:

@@ -5,7 +5,9 @@ the two recordings (`diff_output`).
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,11 +16,17 @@ from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.endpoints import ServerOptions, ValueOptions
 from mcpmock.options.faults import FaultOptions
 
-from .diff import ignore_rules_of
 from .interrupts import run_trio
 from .option_table import COMMAND, TableCommand, options
+from .options_diff import ignore_rules_of
 from .output import CASSETTE, say, say_notices, say_waiting
 from .run_setup import check_server, faults_of, playing_text, report_faults, server_of, values_of
+
+if TYPE_CHECKING:
+    from mcpmock.cassette.model import Cassette
+    from mcpmock.matching.match_rule import MatchRules
+    from mcpmock.semantic_diff.ignore_rules import IgnoreRules
+    from mcpmock.sessions.drive import DriveOutcome
 
 
 @click.command(cls=TableCommand, short_help="Compare a real server with its recording.")
@@ -58,7 +66,7 @@ def verify(
         join_siblings(file)
     was = read_bytes(file) if update else None
     recorded = load(file)
-    rules = rules.with_rules(rules_beside(recorded, no_rules=comparing.no_rules))
+    beside = rules_beside(recorded, no_rules=comparing.no_rules)
     if not console.quiet:
         say_notices(recorded, of_lines=False)
     back = server_of(server)
@@ -71,35 +79,50 @@ def verify(
         lambda: drive_and_record(recorded, back, say, values=values, faults=run, report=told.append)
     )
     owing = report_faults(run, console)
-
-    # Behind the session: the server does not wait until they are imported.
-    from mcpmock.semantic_diff.compare import compare
-    from mcpmock.sessions.server_start import failed_start
-    from mcpmock.view.latency_changes import with_slower_calls
-
-    from .diff_output import diff_report, failure_report
-    from .reports import print_report
-
     if driven.status not in (0, DIFFERENT):
         return driven.status
-    fail_on = FailOn.parse(comparing.fail_on, "risky")
-    failure = failed_start(driven.live, recorded)
-    for line in told if failure is None else failure.lines:
-        say(line)
-    if failure is not None:
-        report = failure_report(recorded.name, failure.sentence, fail_on)
-        return print_report(report, console, comparing.format) or owing
-    comparison = compare(recorded, driven.live, rules)
-    if fail_on.slower is not None:
-        comparison = with_slower_calls(comparison, recorded, driven.live, fail_on.slower)
-    report = diff_report(comparison, fail_on, verbose=console.verbose)
-    status = print_report(report, console, comparing.format, paged=True) or owing
-    sys.stdout.flush()
-    if not update or comparison.worst is None:
-        return status
+    status, differs = _report(recorded, driven, told, (rules, beside), comparing, console)
+    if not update or not differs:
+        return status or owing
     if driven.status == DIFFERENT:
         say(f"{file}: not replaced, because the session broke off; record it again")
         return DIFFERENT
     rewrite(file, driven.data, was=was)
     say(f"{file}: replaced with the new recording")
     return 0
+
+
+def _report(
+    recorded: Cassette,
+    driven: DriveOutcome,
+    told: Sequence[str],
+    rules: tuple[IgnoreRules | None, MatchRules | None],
+    comparing: DiffOptions,
+    console: ConsoleOptions,
+) -> tuple[int, bool]:
+    """Print what differs, or why the server did not start. Gives the exit status, and whether a
+    comparison found a difference. It is imported here: the server need not wait for it.
+    """
+    from mcpmock.semantic_diff.compare import compare
+    from mcpmock.semantic_diff.ignore_rules import IgnoreRules
+    from mcpmock.sessions.server_start import failed_start
+    from mcpmock.view.latency_changes import with_slower_calls
+
+    from .diff_output import diff_report, failure_report
+    from .reports import print_report
+
+    fail_on = FailOn.parse(comparing.fail_on, "risky")
+    failure = failed_start(driven.live, recorded)
+    for line in told if failure is None else failure.lines:
+        say(line)
+    if failure is not None:
+        report = failure_report(recorded.name, failure.sentence, fail_on)
+        return print_report(report, console, comparing.format), False
+    own, beside = rules
+    found = compare(recorded, driven.live, (own or IgnoreRules()).with_rules(beside))
+    if fail_on.slower is not None:
+        found = with_slower_calls(found, recorded, driven.live, fail_on.slower)
+    report = diff_report(found, fail_on, verbose=console.verbose)
+    status = print_report(report, console, comparing.format, paged=True)
+    sys.stdout.flush()
+    return status, found.worst is not None
