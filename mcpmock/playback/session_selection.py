@@ -19,7 +19,6 @@ from msgspec import UNSET, Struct, field, structs
 
 from mcpmock.cassette.model import Cassette, Episode, Event, Take
 from mcpmock.options.replay import MissAction, Order, Repeats, ReplayOptions, SessionUse
-from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.plan import ReplayPlan
 from mcpmock.playback.plan.steps import is_message, merged, resumed
 from mcpmock.protocol.messages import (
@@ -231,7 +230,12 @@ class SessionSelection:
 
     @cached_property
     def _merged(self) -> RequestIndex:
-        return self._indexed(build_plan(merged(self._alone), strict=self._strict), stateless=True)
+        return self._indexed(self._plan(merged(self._alone)), stateless=True)
+
+    def _plan(self, episode: Episode) -> ReplayPlan:
+        from .plan.builder import build_plan  # most replays need none, or that of a table
+
+        return build_plan(episode, strict=self._strict)
 
     def _indexed(
         self, plan: ReplayPlan, *, stateless: bool = False, answers: AnswerIndex | None = None
@@ -298,8 +302,7 @@ class SessionSelection:
             episodes = [episode for episode in episodes if episode.events]
             if stateless and episodes:
                 episodes = [merged(episodes)]
-            plans = [build_plan(episode, strict=self._strict) for episode in episodes]
-            indexes = [self._indexed(plan, stateless=stateless) for plan in plans]
+            indexes = [self._indexed(self._plan(one), stateless=stateless) for one in episodes]
             self._translated[revision] = indexes
         return [self.candidate(index, session) for index in self._translated[revision]]
 
@@ -309,8 +312,7 @@ class SessionSelection:
             from .plan.ordinary import plan_of  # not before the first that is not known
 
             answers = None if self._strict else self._answer_index(number)
-            episode = self._episodes[number]
-            plan = plan_of(answers) if answers else build_plan(episode, strict=self._strict)
+            plan = plan_of(answers) if answers else self._plan(self._episodes[number])
             self._indexes[number] = self._indexed(plan, answers=answers)
         return self._indexes[number]
 

@@ -15,7 +15,7 @@ import pytest
 from tests.support import c, cassette_bytes, request, response, s
 
 _HTTP = ("h11", "mcpmock.channels.http", "mcpmock.sessions.http_front")
-_REPORTS = ("mcpmock.semantic_diff.compare", "mcpmock.view", "mcpmock.cli.diff_output")
+_REPORTS = ("mcpmock.semantic_diff", "mcpmock.matching", "mcpmock.view", "mcpmock.cli.reports")
 _CODE = """
 import atexit, json, os, signal, sys
 
@@ -41,12 +41,17 @@ main()
 @pytest.mark.parametrize(
     ("arguments", "unneeded", "modules", "attrs_classes"),
     [
-        (["proxy", "--", "{server}"], [*_HTTP, "mcpmock.playback", "mcpmock.redaction"], 52, 10),
-        (["record", "-o", "{new}", "--", "{server}"], [*_HTTP, "rich", "mcpmock.playback"], 72, 21),
-        (["replay", "{file}"], [*_HTTP, "rich", "mcpmock.recording"], 97, 62),
+        (["proxy", "--", "{server}"], [*_HTTP, "mcpmock.playback", "mcpmock.redaction"], 52, 2),
+        (["record", "-o", "{new}", "--", "{server}"], [*_HTTP, "rich", "mcpmock.playback"], 72, 14),
+        (
+            ["replay", "{file}"],
+            [*_HTTP, "rich", "mcpmock.recording", "mcpmock.playback.plan.builder"],
+            95,
+            34,
+        ),
         (["control"], ["pytest", "mcpmock.semantic_diff", "mcpmock.view.report"], 205, 175),
-        (["drive", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 101, 52),
-        (["verify", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 112, 73),
+        (["drive", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 101, 29),
+        (["verify", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 100, 29),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )
