@@ -93,8 +93,7 @@ class FileDigests:
                     continue
 
 
-@attrs.frozen
-class RestartedCommand(Command):
+class RestartedCommand(Command, frozen=True):
     """`grace` is how many seconds open calls have to be answered, once a file that `patterns` match
     has changed.
     """
