@@ -265,6 +265,10 @@ class EventLines(Sequence[Event]):
         lines = [data[(start := starts[place]) : data.find(b"\n", start)] for place in places]
         return [frame for line in lines if (frame := _frame_of(line)) is not None]
 
+    def may_hold(self, text: bytes) -> bool:
+        """Return whether the file has these bytes in it: if not, no event of it has."""
+        return text in self._data
+
     def __len__(self) -> int:
         return len(self._starts)
 

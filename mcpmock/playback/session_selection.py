@@ -17,7 +17,7 @@ import attrs
 import msgspec
 from msgspec import UNSET, Struct, field, structs
 
-from mcpmock.cassette.model import Cassette, Episode, Event, Take
+from mcpmock.cassette.model import Cassette, Episode, Event, EventLines, Take
 from mcpmock.options.replay import MissAction, Order, Repeats, ReplayOptions, SessionUse
 from mcpmock.playback.plan.plan import ReplayPlan
 from mcpmock.playback.plan.steps import is_message, merged, resumed
@@ -120,7 +120,10 @@ def _rules_of(options: ReplayOptions) -> MatchRules | None:
 
 def _lists_files(take: Take) -> bool:
     """Return whether it may have entries of skills, whose digests have to fit what is sent."""
-    return any(event.m is not UNSET and b'"digest"' in bytes(event.m) for event in take.events)
+    events, name = take.events, b'"digest"'
+    if isinstance(events, EventLines) and not events.may_hold(name):
+        return False
+    return any(event.m is not UNSET and name in bytes(event.m) for event in events)
 
 
 @attrs.define(eq=False, repr=False, slots=False)

@@ -47,6 +47,7 @@ def test_they_are_the_same_however_they_are_read(between: bytes) -> None:
     }
     assert [event.frame for event in alone] == [events.frame(place) for place in range(7)]
     assert [events.frame(place) for place in (5, 0)] == events.frames((5, 0))
+    assert [True, False] == [events.may_hold(text) for text in (b'"id":1', b"elsewhere")]
     assert events == pickle.loads(pickle.dumps(events)) == alone
     with pytest.raises(IndexError):
         _ = events[7]

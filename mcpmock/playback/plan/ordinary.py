@@ -22,20 +22,24 @@ from .plan import (
 
 def plan_of(index: AnswerIndex) -> ReplayPlan:
     """Return the plan of an indexed episode."""
-    events, places, ranks = index.episode.events, index.places, index.ranks
-    requests = [place for place, rank in zip(places, ranks, strict=True) if rank != NONE]
-    client = {
-        place: ClientEvent(place, index.frame(number), () if rank == NONE else (rank,))
-        for number, (place, rank) in enumerate(zip(places, ranks, strict=True))
-    }
-    others = {one.place: one for waiting in index.waiting.values() for one in waiting}
+    places, ranks = index.places, index.ranks
+    requests = [places[number] for number in index.requests]
+    numbers = {place: number for number, place in enumerate(places)}
+    waiting = {one.place: one for found in index.waiting.values() for one in found}
+    waiting |= {one.place: one for one in index.plain_answers()}
     handshakes = {*index.methods.get("initialize", ())}
-    times = Times({place: events[place].t for place in places})
-    messages = []
-    for one in sorted([*index.plain_answers(), *others.values()], key=lambda one: one.place):
-        event, rank = events[one.place], NONE if one.call == NONE else ranks[one.call]
-        frame = event.frame
+    client, messages, times = dict[int, ClientEvent](), list[PlannedMessage](), Times()
+    for place, event in enumerate(index.episode.events):
+        if place in numbers:
+            rank, frame = ranks[numbers[place]], event.frame
+            assert frame is not None
+            client[place] = ClientEvent(place, frame, () if rank == NONE else (rank,))
+            times.of_event_us[place] = event.t
+        if place not in waiting:
+            continue
+        one, frame = waiting[place], event.frame
         assert frame is not None
+        rank = NONE if one.call == NONE else ranks[one.call]
         causes = frozenset([places[cause] for cause in one.causes if cause != NONE])
         chain = None if rank == NONE else rank
         overlaps = NO_OVERLAPS
@@ -44,7 +48,7 @@ def plan_of(index: AnswerIndex) -> ReplayPlan:
         elif one.overlap != NONE:
             overlaps = Overlaps([], others=(places[one.overlap],))
         planned = PlannedMessage(
-            one.place,
+            place,
             frame,
             causes,
             () if chain is None else (chain,),
