@@ -262,11 +262,12 @@ class _Reading:
             elif event.d == "s2c":
                 self._note_question(place, bytes(envelope.id))
             else:
-                self._note_request(place, event, envelope, envelope.method)
+                self._note_request(place, envelope.method, bytes(event.m), envelope)
         if len(self._open) > MAX_OPEN_CALLS:
             raise _NotOrdinary
 
-    def _note_request(self, place: int, event: Event, envelope: Envelope, method: str) -> None:
+    def _note_request(self, place: int, method: str, raw: bytes, envelope: Envelope) -> None:
+        assert envelope.id is not UNSET
         id_ = bytes(envelope.id)
         if id_ in self._open or self._stopping or method == LISTEN:
             raise _NotOrdinary
@@ -277,7 +278,7 @@ class _Reading:
         self.methods[method].append(number)
         self.ranks[number] = len(self.requests)
         self.requests.append(number)
-        self.written.append(NONE if method in BY_METHOD_ALONE else hash(bytes(event.m)))
+        self.written.append(NONE if method in BY_METHOD_ALONE else hash(raw))
         self._open[id_] = number
         if token is not None:
             self._by_token[token] = number

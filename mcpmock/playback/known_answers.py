@@ -67,7 +67,7 @@ class EpisodeCursor:
     """The calls by the ids that the live client gave them, the latest of each id."""
     cancels: list[tuple[int, int | None]] = attrs.field(factory=list)
     """The calls that it cancelled, each with the number of the recorded cancel."""
-    _as_written: list[int] = attrs.field(factory=list)
+    as_written: list[int] = attrs.field(factory=list)
     """The calls that came as they are written and are not in `calls` yet."""
     _first: dict[Hashable, int] = attrs.field(factory=dict)
     """Where in a list of numbers the first one is that may be unused."""
@@ -86,7 +86,11 @@ class EpisodeCursor:
             next_ = self._first_unused(method, index.methods.get(method, ()))
             if found is None or found != next_:
                 found = self._find_in_any_words(frame)  # perhaps an earlier one
-        if found is not None and index.holes and index.holes[0] < found:
+        if found is None:
+            return None
+        if type(message) is Request and index.ranks[found] == NONE:
+            raise _Unknown  # it was a notification
+        if index.holes and index.holes[0] < found:
             raise _Unknown  # that one may be meant
         return found
 
@@ -97,18 +101,13 @@ class EpisodeCursor:
             self.note_calls()  # the latest of an id counts
             self._note_call(number, call)
 
-    def use_as_written(self, number: int, now: float) -> None:
-        """Note that a request has happened that is written as the recorded one, id and all."""
-        self.happened[number] = now
-        self._as_written.append(number)
-
     def note_calls(self) -> None:
         """Note what the client calls the requests that came as they are written."""
-        for number in self._as_written:
+        for number in self.as_written:
             request = self.index.frame(number).content
             assert isinstance(request, Request)
             self._note_call(number, LiveCall.of(request))
-        self._as_written.clear()
+        self.as_written.clear()
 
     def _note_call(self, number: int, call: LiveCall) -> None:
         self.calls[number] = call
@@ -290,7 +289,9 @@ class KnownAnswers:
 
     def _take_as_written(self, number: int, now: float) -> None:
         self.asked = True
-        self.cursors[0].use_as_written(number, now)
+        lead = self.cursors[0]
+        lead.happened[number] = now
+        lead.as_written.append(number)
         self._release(number, now)
 
     def _take_request(self, frame: Frame, request: Request, now: float) -> None:

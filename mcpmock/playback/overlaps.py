@@ -13,6 +13,7 @@ in: of client events, of messages, and the ranks of requests by their arrival in
 from __future__ import annotations
 
 import heapq
+from bisect import insort
 from collections import OrderedDict, defaultdict
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, Generic, TypeVar
@@ -26,7 +27,7 @@ LEARNED_GRACE_S = 0.001
 GRACES_UNTIL_LEARNED = 3
 """How many graces in a row must pass, and none of them end because the awaited requests came."""
 
-Held = TypeVar("Held")
+Held = TypeVar("Held", bound=int | tuple[int, ...])
 """What stands for a held message. Of two, the lower one is the earlier."""
 
 
@@ -49,8 +50,8 @@ class OverlapWaits(Generic[Held]):
     count as one: the last of them that has not come.
     """
     _behind: dict[int, list[tuple[int, Held]]] = attrs.field(factory=dict)
-    """By the rank of a request: the messages of whose stretches it is the last that has not come. A
-    heap, with the latest beginning of a stretch first (below 0).
+    """By the rank of a request: the beginnings of the stretches of which it is the last that has
+    not come, sorted, each with its message.
     """
     # A counter in each message would need a step for each request of its stretch: 50,000 calls that
     # are all open together are 1.2e9 steps.
@@ -78,7 +79,7 @@ class OverlapWaits(Generic[Held]):
                 missing += 1
         last = self._last_missing(stop - 1) if stop > self.first_missing else -1
         if last >= start:
-            heapq.heappush(self._behind.setdefault(last, []), (-start, position))
+            _insert(self._behind.setdefault(last, []), (start, position))
             missing += 1
         if missing:
             self.since_s[position] = now
@@ -160,12 +161,12 @@ class OverlapWaits(Generic[Held]):
             return [position for _, position in waiting]
         self._before[rank] = rank - 1
         last = self._last_missing(rank) if waiting else -1
-        while waiting and -waiting[0][0] > last:
-            over.append(heapq.heappop(waiting)[1])
-        if waiting:  # the others wait for an earlier one: the shorter heap goes into the longer
+        while waiting and waiting[-1][0] > last:
+            over.append(waiting.pop()[1])
+        if waiting:  # the others wait for an earlier one: the shorter list goes into the longer
             shorter, longer = sorted((waiting, self._behind.get(last, [])), key=len)
             for one in shorter:
-                heapq.heappush(longer, one)
+                _insert(longer, one)
             self._behind[last] = longer
         return over
 
@@ -238,3 +239,11 @@ class StatelessWaits(OverlapWaits[Held]):
             if start <= self.ranks.get(event, -1) < stop or event in others:
                 return time
         return since_s
+
+
+def _insert(found: list[tuple[int, Held]], one: tuple[int, Held]) -> None:
+    """Put one into a sorted list; mostly it is the last."""
+    if not found or found[-1] < one:
+        found.append(one)
+    else:
+        insort(found, one)

@@ -4,7 +4,7 @@ at every request that it waits for: on 1,000 generated recordings, each with a c
 
 from __future__ import annotations
 
-import heapq
+from bisect import insort
 from collections.abc import Collection, Iterator, Sequence
 from random import Random
 from typing import Any
@@ -224,13 +224,12 @@ def test_many_that_wait_for_the_same(monkeypatch: pytest.MonkeyPatch, latest_fir
     as often as the count of all has digits, and not once for each request.
     """
     count, moves = 2_000, list[object]()
-    push = heapq.heappush
 
-    def counted(heap: list[tuple[int, int]], one: tuple[int, int]) -> None:
+    def counted(found: list[tuple[int, int]], one: tuple[int, int]) -> None:
         moves.append(one)
-        push(heap, one)
+        insort(found, one)
 
-    monkeypatch.setattr("mcpmock.playback.overlaps.heapq.heappush", counted)
+    monkeypatch.setattr("mcpmock.playback.overlaps._insert", counted)
     waits, left = OverlapWaits[int](Pace(), {}), list[int]()
     rest = range(count // 2, count)
     for rank in (*range(count // 2), *(reversed(rest) if latest_first else rest)):

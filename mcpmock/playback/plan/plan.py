@@ -33,9 +33,6 @@ class Overlaps(msgspec.Struct, frozen=True, eq=False, gc=False):
     stop: int = 0
     others: tuple[int, ...] = ()
 
-    def __bool__(self) -> bool:
-        return self.start < self.stop or bool(self.others)
-
     def __iter__(self) -> Iterator[int]:
         yield from self.requests[self.start : self.stop]
         yield from self.others
