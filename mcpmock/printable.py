@@ -123,6 +123,18 @@ def many(count: int, noun: str) -> str:
     return f"{count} {noun[:-1]}ies" if noun.endswith("y") else f"{count} {noun}s"
 
 
+def first_of(words: Sequence[str], most: int) -> str:
+    """Return the first words in a line, and how many there are besides: `a, b and 3 more`."""
+    rest = len(words) - most
+    return ", ".join(words[:most]) + (f" and {rest} more" if rest > 0 else "")
+
+
+def first_lines(lines: Sequence[str], most: int) -> list[str]:
+    """Return the first lines, and how many there are besides in one behind them."""
+    rest = len(lines) - most
+    return [*lines[:most], *([f"and {rest} more"] if rest > 0 else [])]
+
+
 def did_you_mean(word: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> str:
     """Return `; did you mean a or b?` with the nearest words; empty if none is near."""
     from difflib import get_close_matches  # few words are wrong

@@ -17,7 +17,7 @@ import click
 from mcpmock.errors import CassetteError, Level
 from mcpmock.options.comparison import CheckOptions
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.printable import did_you_mean, many, printable
+from mcpmock.printable import did_you_mean, first_lines, many, printable
 from mcpmock.rules.report import report_values
 
 from .output import BAD, ODD, REMARK, emit, encodable, one_line, say, text_limit, wrap
@@ -317,9 +317,7 @@ class CheckOutput:
 
 
 def _cut(lines: list[str]) -> str:
-    rest = len(lines) - _MAX_CASE_LINES
-    more = [f"and {rest} more"] if rest > 0 else []
-    return "\n".join([*lines[:_MAX_CASE_LINES], *more])
+    return "\n".join(first_lines(lines, _MAX_CASE_LINES))
 
 
 def _title(damage: bool, level: Level) -> str:

@@ -18,7 +18,7 @@ import click
 
 from mcpmock.options.comparison import DiffOptions, FailOn
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.printable import many, printable, shell_command
+from mcpmock.printable import first_of, many, printable, shell_command
 from mcpmock.semantic_diff.compare import Diff, Difference, Verdict
 from mcpmock.semantic_diff.diff_value import FROM_WORST, counts_by_word, diff_value, word_of
 from mcpmock.semantic_diff.severity import PLURALS, RULES, EventLocation
@@ -155,10 +155,7 @@ def _total(row: list[Difference]) -> str:
 
 
 def _first_places(row: list[Difference]) -> str:
-    places = list(dict.fromkeys(map(_place, row)))
-    rest = len(places) - _MAX_PLACES
-    more = f" and {rest} more" if rest > 0 else ""
-    return ", ".join(places[:_MAX_PLACES]) + more
+    return first_of([*dict.fromkeys(map(_place, row))], _MAX_PLACES)
 
 
 def _ignore_option(found: Difference) -> str:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from mcpmock.printable import many
+from mcpmock.printable import first_of, many
 from mcpmock.protocol.messages import encode
 from mcpmock.redaction.placeholders import fill
 
@@ -47,9 +47,7 @@ def unused_requests(candidate: Candidate) -> dict[int, str]:
 
 def list_requests(requests: Sequence[str]) -> str:
     """Return the first of them, and how many more there are."""
-    rest = len(requests) - MAX_NAMED_REQUESTS
-    more = f" and {rest} more" if rest > 0 else ""
-    return ", ".join(requests[:MAX_NAMED_REQUESTS]) + more
+    return first_of(requests, MAX_NAMED_REQUESTS)
 
 
 def _describe(subject: MatchSubject, texts: Mapping[str, str]) -> str:

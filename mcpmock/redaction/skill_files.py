@@ -16,7 +16,7 @@ from msgspec import UNSET
 
 from mcpmock.cassette.model import Cassette, Event, Take
 from mcpmock.cassette.parser import event_of
-from mcpmock.printable import printable
+from mcpmock.printable import first_of, printable
 from mcpmock.protocol.messages import decode, encode
 from mcpmock.protocol.raw_json import splice, walk
 from mcpmock.protocol.skills import GET, LIST, content_of, digest_of, entries_in, files_of
@@ -76,9 +76,8 @@ def redacted_files(cassette: Cassette) -> list[str]:
 
 def describe_redacted(uris: list[str]) -> str:
     """Return a line that names the files of skills that were redacted."""
-    more = f" and {len(uris) - _NAMED} more" if len(uris) > _NAMED else ""
-    named = ", ".join(map(printable, uris[:_NAMED]))
-    return f"redacted in skills, so that their digests no longer fit: {named}{more}"
+    named = first_of([*map(printable, uris)], _NAMED)
+    return f"redacted in skills, so that their digests no longer fit: {named}"
 
 
 def redacted_files_in(lines: Iterable[bytes]) -> list[list[str]]:

@@ -21,7 +21,7 @@ from mcpmock.playback.loosened import FIXED_NAMES, all_differences
 from mcpmock.playback.miss import propose_rules, request_words, shown_values, spell_options
 from mcpmock.playback.request_key import MatchSubject, named, significant
 from mcpmock.playback.variables import Bindings, Mismatch, unify
-from mcpmock.printable import many, printable
+from mcpmock.printable import first_lines, many, printable
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import Correlation, id_space
 from mcpmock.redaction.redaction_rules import RedactionRules
@@ -220,11 +220,11 @@ def trajectory_lines(
     equal = len(found.equal)
     head = f"{equal} of {many(len(found.recorded), 'recorded call')} made as recorded: {said}"
     lines = [head]
-    lines += _cut(f"  missing: event {shown.recorded[i].n}, {shown.recorded[i]}" for i in absent)
-    lines += _cut(f"  extra: {shown.live[j]}" for j in extras)
+    lines += _cut(f"missing: event {shown.recorded[i].n}, {shown.recorded[i]}" for i in absent)
+    lines += _cut(f"extra: {shown.live[j]}" for j in extras)
     lines += _cut(_changed_line(shown, i, j) for i, j in found.changed)
-    lines += _cut(f"  out of order: event {shown.recorded[i].n}, {shown.live[j]}" for i, j in moved)
-    lines += ["calls made:", *(_cut(f"  {call}" for call in shown.live) or ["  none"])]
+    lines += _cut(f"out of order: event {shown.recorded[i].n}, {shown.live[j]}" for i, j in moved)
+    lines += ["calls made:", *(_cut(map(str, shown.live)) or ["  none"])]
     return [printable(line) for line in lines]
 
 
@@ -240,7 +240,7 @@ def _changed_line(shown: Trajectory, i: int, j: int) -> str:
     rules = propose_rules(recorded.method, recorded.params, differences)
     allow = f"; allow with {spell_options(rules, keywords=True)}" if rules else ""
     name = " ".join(filter(None, recorded.label))
-    return f"  changed: event {recorded.n}, {name}: {text}{allow}"
+    return f"changed: event {recorded.n}, {name}: {text}{allow}"
 
 
 def _without_secrets(found: Trajectory, rules: RedactionRules) -> Trajectory:
@@ -264,9 +264,7 @@ def _without_secrets(found: Trajectory, rules: RedactionRules) -> Trajectory:
 
 
 def _cut(lines: Iterable[str]) -> list[str]:
-    listed: list[str] = [*lines]
-    rest = len(listed) - MAX_LINES
-    return [*listed[:MAX_LINES], f"  and {rest} more"] if rest > 0 else listed
+    return [f"  {line}" for line in first_lines([*lines], MAX_LINES)]
 
 
 def check_words(**words: tuple[object, Sequence[str]]) -> Iterator[str]:

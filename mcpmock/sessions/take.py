@@ -30,7 +30,7 @@ from mcpmock.cassette.file import (
 from mcpmock.cassette.model import FORMAT, Header
 from mcpmock.cassette.project_folder import find_recording, is_in_project_folder
 from mcpmock.errors import CassetteError, RecordingIncomplete
-from mcpmock.printable import many, mcpmock_command
+from mcpmock.printable import first_of, many, mcpmock_command
 from mcpmock.protocol.messages import C2S, Frame, StopSignal
 from mcpmock.recording.recorder import Ledger, Recorder, with_reason
 from mcpmock.redaction.redaction_rules import NO_OWN_RULES, RedactionRules
@@ -280,9 +280,8 @@ class TakeRecording:
             self.say(f"{self.file.path}: secrets may be left in it: {reason}; {scan}")
             return
         if reviser.suspects:
-            first, *others = sorted(reviser.suspects)
-            more = f" and {len(others)} more" if others else ""
-            where = f"the value of a secret is left in event {first}{more}"
+            left = first_of([*map(str, sorted(reviser.suspects))], 1)
+            where = f"the value of a secret is left in event {left}"
             self.say(f"{self.file.path}: {where}: numbers and split values are not replaced")
 
 

@@ -30,7 +30,7 @@ from mcpmock.faults.control import Faults, run_of
 from mcpmock.playback.miss import Miss, spell_options
 from mcpmock.playback.player import InexactAnswer, MisfitAnswer, UnaskedAnswer
 from mcpmock.playback.session_selection import PlayerOptions
-from mcpmock.printable import many, printable, printable_lines, shell_command
+from mcpmock.printable import first_lines, many, printable, printable_lines, shell_command
 from mcpmock.sessions.local_front import LocalFront, ServerPlace
 from mcpmock.sessions.replay import Replay
 from mcpmock.sessions.run import Setup, run_sessions
@@ -193,10 +193,7 @@ def _warnings(notes: Sequence[InexactAnswer]) -> Iterator[str]:
     yield from (one.line for one in notes if one.kind != "nearest")
     nearest = [one for one in notes if one.kind == "nearest"]
     if nearest:
-        rest = len(nearest) - MAX_LINES
-        lines = [one.line for one in nearest[:MAX_LINES]] + (
-            [f"and {rest} more"] if rest > 0 else []
-        )
+        lines = first_lines([one.line for one in nearest], MAX_LINES)
         rules = dict.fromkeys(rule for one in nearest for rule in one.rules)
         allow = [f"allow with {spell_options([*rules], keywords=True)}"] if rules else []
         yield "\n  ".join(

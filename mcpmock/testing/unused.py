@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 import attrs
 
+from mcpmock.printable import first_of
+
 if TYPE_CHECKING:
     import pytest
 
@@ -132,9 +134,8 @@ class UnusedTally:
         """
         for one in self._cassettes.values():
             if one.unused != IGNORE and one.waiting and one.requests:
-                test, *others = sorted(one.waiting)
-                more = f" and {len(others)} more" if others else ""
-                why = f"not judged, because tests did not run or did not pass: {test}{more}"
+                tests = first_of(sorted(one.waiting), 1)
+                why = f"not judged, because tests did not run or did not pass: {tests}"
                 yield f"{one.describe()}; {why}"
 
 

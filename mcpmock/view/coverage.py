@@ -10,7 +10,7 @@ from importlib.resources import files
 
 from mcpmock.coverage.bounds import CoverageBounds
 from mcpmock.coverage.coverage import KINDS, TOTAL, Coverage, covered
-from mcpmock.printable import printable
+from mcpmock.printable import first_of, printable
 
 from .html_page import MARK
 
@@ -37,15 +37,11 @@ def coverage_lines(
             counted = covered(items)
             row = f"  {kind:13}  {counted.covered:7}  {counted.all:5}  {counted.percent:3}%"
             missing = [printable(item) for item, times in items.items() if not times]
-            yield f"{row}{_in_short(missing)}" if missing and not verbose else row
+            short = f"  missing: {first_of(missing, _SHOWN)}"
+            yield f"{row}{short}" if missing and not verbose else row
             yield from (f"    {item}" for item in (missing if verbose else ()))
     yield f"total: {counts[TOTAL]}" if counts[TOTAL].all else _NOTHING
     yield from bounds.missed(counts)
-
-
-def _in_short(missing: list[str]) -> str:
-    more = f" and {len(missing) - _SHOWN} more" if len(missing) > _SHOWN else ""
-    return f"  missing: {', '.join(missing[:_SHOWN])}{more}"
 
 
 def coverage_page(found: Coverage, bounds: CoverageBounds) -> bytes:

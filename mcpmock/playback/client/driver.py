@@ -19,6 +19,7 @@ from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
 from mcpmock.playback.fallback import empty_result, method_not_found
 from mcpmock.playback.timing import Timing
 from mcpmock.playback.variables import Bindings, unify
+from mcpmock.printable import first_of
 from mcpmock.protocol.correlation import CANCELLED, TOKEN_PATH, Correlation
 from mcpmock.protocol.messages import (
     C2S,
@@ -361,7 +362,7 @@ class Driver(Stage):
             self._silences += 1
         if waits.missing:
             events = [self._describe_event(*event) for event in waits.missing]
-            self.report("not sent by the server: " + _join_words(events))
+            self.report("not sent by the server: " + first_of(events, _MAX_WORDS))
         waits.give_up()
         if self._silences >= self.patience.silences and self.left:
             self._fail(f"the server sends nothing any more; {self._count_unsent()}")
@@ -390,7 +391,7 @@ class Driver(Stage):
 
     def _list_calls(self, calls: Iterable[int]) -> str:
         events = sorted({self._call_events[call] for call in calls})
-        return "the request in " + _join_words([f"event {n}" for n in events])
+        return "the request in " + first_of([f"event {n}" for n in events], _MAX_WORDS)
 
     def _describe_event(self, kind: str, call: int | None) -> str:
         return kind if call is None else f"{kind} for event {self._call_events[call]}"
@@ -398,8 +399,3 @@ class Driver(Stage):
     def _fail(self, line: str, times: int = 1) -> None:
         self.failed += times
         self.report(line)
-
-
-def _join_words(words: Sequence[str]) -> str:
-    more = len(words) - _MAX_WORDS
-    return ", ".join(words[:_MAX_WORDS]) + (f" and {more} more" if more > 0 else "")
