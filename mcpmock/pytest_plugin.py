@@ -237,7 +237,7 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
     """Call a test; one that passed still fails for misses, for faults that must fire, and for a
-    marker that nobody reads. With `explore=` its body is then run in many schedules, each with a
+    marker that nothing reads. With `explore=` its body is then run in many schedules, each with a
     server of its own.
     """
     use, body = item.stash.get(_using, None), item.stash.get(_body, None)

@@ -4,7 +4,7 @@ It implements what MCP asks of one ("Authorization"; OAuth 2.1): metadata of the
 (RFC 9728) and of itself (RFC 8414), dynamic registration (RFC 7591), client id documents, which it
 takes without fetching them, authorization with PKCE (S256 only), `resource` (RFC 8707) and `iss`
 (RFC 9207), the device grant (RFC 8628), and tokens with a lifetime, refreshed with rotation. It
-asks nobody for consent. All of it is strict: a login that passes here keeps to the specification.
+asks for no consent. All of it is strict: a login that passes here keeps to the specification.
 
 `stage` brings the requests. Time and random ids are arguments, the faults are those of the run.
 """
@@ -101,7 +101,7 @@ class _Grant:
 @attrs.define
 class AuthorizationServer:
     """The state of one fake authorization server. `path` is where MCP is spoken, `mint` gives
-    another id that nobody knows.
+    another id that is not known.
     """
 
     options: AuthorizationOptions

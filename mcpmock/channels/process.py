@@ -32,7 +32,7 @@ go of its pipes.
 SIGNALLED_STEP_TIMEOUT_S = 1.5
 """Less when we were signalled ourselves: the SDK clients send SIGKILL 2 s after their SIGTERM."""
 ABANDONED_STEP_TIMEOUT_S = 10.0
-"""The same for a child that stands behind us, once its client is gone: nobody else will end it."""
+"""The same for a child that stands behind us, once its client is gone: nothing else will end it."""
 
 
 class ProcessChannel(MessageChannel):

@@ -80,7 +80,7 @@ class StdioChannel(MessageChannel):
 
     async def flush(self) -> None:
         await self._stdout.below(1)
-        with trio.move_on_after(DRAIN_TIMEOUT_S):  # a log that nobody reads delays nothing
+        with trio.move_on_after(DRAIN_TIMEOUT_S):  # a log without a reader delays nothing
             await self._stderr.below(1)
 
     async def left(self) -> None:

@@ -190,7 +190,7 @@ def _emit_change(kind: str, edit: ServerEdit, *, written: bool) -> None:
 
 
 def on_terminal() -> bool:
-    """Return whether somebody can be asked."""
+    """Return whether the user can be asked."""
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from mcpmock.options.console import ConsoleOptions
 
 UNLIMITED = sys.maxsize
-"""The width of a line that nobody looks at on a terminal: a pipe, a file, a log of CI."""
+"""The width of a line that is not shown on a terminal: a pipe, a file, a log of CI."""
 _MIN_COLUMNS = 80
 MAX_ALIGNED_COLUMNS = 80
 """Of a line without a limit: a longer name pushes what stands behind it to the right."""

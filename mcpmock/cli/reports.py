@@ -1,6 +1,6 @@
 """The result of a command as one value, and its printers: text, JSON, Markdown, JUnit XML.
 
-Names and texts may be recorded: whoever makes the lines of text passes them through `printable`;
+Names and texts may be recorded: what makes the lines of text passes them through `printable`;
 JSON and JUnit do it here, and what XML forbids is escaped.
 """
 

@@ -25,8 +25,8 @@ def unwrap(
 ) -> int:
     """Take the recorder out of the configuration of server NAME, or of all servers with --all.
 
-    The entry is as it was before `mcpmock wrap`, byte for byte. If somebody has changed it since,
-    its command is what stands behind the recorder. Recordings are not removed.
+    The entry is as it was before `mcpmock wrap`, byte for byte. If it was changed since, its
+    command is what stands behind the recorder. Recordings are not removed.
     """
     from mcpmock.client_config.changes import plan_unwrap
     from mcpmock.client_config.clients import BY_ID

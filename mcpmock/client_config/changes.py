@@ -157,7 +157,7 @@ def plan_wrap(
     """Return what wrapping changes. A remote server without credentials gets the login of `mcpmock
     login`; `redaction` are options of the recorder. With `log`, a file for what it reports, the
     cassette `output` is replayed in the place of the server. Raises CannotRecord, ConfigError, and
-    MissingExtra if nobody can log in (`can_log_in`).
+    MissingExtra where a login is not possible (`can_log_in`).
     """
     config, entry = found.config, found.entry
     plan = partial(

@@ -2,7 +2,7 @@
 
 Only the command and its arguments change: every other byte stays, comments between the arguments
 included. The name of the server stays, because approvals and allow-lists hang on it. The result is
-read again before anybody writes it, and must differ in that entry's words alone.
+read again before it is written, and must differ in that entry's words alone.
 """
 
 from __future__ import annotations
@@ -162,7 +162,7 @@ def unwrap(document: Document, keys: Keys, name: str, pieces: Pieces | None) -> 
 
 
 def _restoration(document: Document, places: _Places, pieces: Pieces) -> list[Splice] | None:
-    """Return what restores an entry; None if somebody has changed the command or its arguments."""
+    """Return what restores an entry; None if the command or its arguments were changed."""
     splices: list[Splice] = []
     if places.program is not None:
         span = document.span(places.program)

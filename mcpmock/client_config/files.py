@@ -47,7 +47,7 @@ _OWNED = "belongs to running sessions of claude, which rewrite it"
 
 
 class ConfigChanged(McpMockError):
-    """Somebody else wrote the file between our reading and our writing."""
+    """Another program wrote the file between our reading and our writing."""
 
     def __init__(self, file: Path) -> None:
         super().__init__(f"{file}: was changed meanwhile; nothing was written, run it again")
@@ -225,7 +225,7 @@ def find_stored(
     machine: Machine, say: Callable[[str], None], *, forget: bool = False
 ) -> Iterator[FoundServer]:
     """Yield the servers that `wrap` wrote, in whatever folder, as they stand now. What cannot be
-    read is said. With `forget`, what undoes those that somebody has taken back since is removed.
+    read is said. With `forget`, what undoes those that were taken back since is removed.
     """
     store = side_store(machine)
     for stored in store.all():

@@ -136,9 +136,8 @@ def wrap_remote(
 def unwrap_remote(
     document: Document, keys: Keys, name: str, pieces: Pieces | None, url_name: str = "url"
 ) -> Document:
-    """Return the document with the remote server as it was. If somebody has changed what stands
-    there, it is what the words of the recorder say, with the URL in a member of this name. Raises
-    ConfigError.
+    """Return the document with the remote server as it was. If what stands there was changed, it is
+    what the words of the recorder say, with the URL in a member of this name. Raises ConfigError.
     """
     path = (*keys, name)
     document.refuse_duplicates(path)

@@ -30,7 +30,7 @@ class _Stream:
     left: int
     streams: bool = False
     resumable: bool = False
-    """It has had an event with an id: without one, nobody can resume it."""
+    """It has had an event with an id: without one, it cannot be resumed."""
     retry: bool = False
     """Whether the server said when to come back."""
 

@@ -185,7 +185,7 @@ _FILLERS = {
 
 
 def fears_of(asked: str) -> list[Fear]:
-    """Return what somebody fears who writes this, the likeliest first."""
+    """Return the fears that these words are about, the likeliest first."""
     words = [word for word in _words(asked) if word not in _FILLERS]
     found = [(fear.hits(words), fear) for fear in FEARS]
     most = max((hits for hits, _ in found), default=0)

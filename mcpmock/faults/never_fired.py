@@ -29,7 +29,7 @@ def reason_of(
     fault: Fault, turn: Turn, spoken: Collection[str], asked: Sequence[Asked] | None
 ) -> str:
     """Return why a fault never fired: `spoken` are the transports of the sessions so far, `asked`
-    is what clients sent, None where nobody kept it.
+    is what clients sent, None where it was not kept.
     """
     match = fault.match
     if turn.seen:
@@ -90,7 +90,7 @@ def _unasked(fault: Fault, asked: Sequence[Asked]) -> Iterator[str]:
     if methods and not any(fnmatchcase(name, glob) for name in found for glob in methods):
         known = found | {row.name for row in ROWS}
         senders = {row.sender for row in ROWS if fnmatchcase(row.name, methods[0])}
-        who = "no client sent" if senders == {Sender.CLIENT} else "nobody sent"
+        who = "no client sent" if senders == {Sender.CLIENT} else "neither side sent"
         near = did_you_mean(methods[0], known, cutoff=0.5) if not set(methods) & known else ""
         yield f"{who} {_or(methods)}{near}"
     if match.session is not None and match.session > 1:

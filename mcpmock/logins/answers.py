@@ -78,7 +78,7 @@ async def fetch(
     except (httpx2.HTTPError, httpx2.InvalidURL):
         raise McpMockError(f"{place}: the answer is broken off, or not HTTP") from None
     answer = _replaced(response, response.status_code, body)
-    if request.method == "GET":  # what is posted is for nobody else
+    if request.method == "GET":  # what is posted is for this server alone
         answer.next_request = response.next_request
     return answer
 

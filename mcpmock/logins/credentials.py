@@ -1,7 +1,7 @@
 """`OAuthCredentials`: the token of a login on every request to a server, and what is done when the
 server refuses it.
 
-A refresh, a login that somebody made meanwhile, or, on a terminal, a step-up in the browser give
+A refresh, a login made meanwhile, or, on a terminal, a step-up in the browser give
 another token; the refused request is then sent once more. Everything else is said in one line, and
 the client gets the refusal with that line: nothing waits for a person who is not there.
 """
@@ -29,7 +29,7 @@ Watcher = Callable[[dict[str, Any]], None]
 
 @attrs.define(eq=False)
 class OAuthCredentials:
-    """Those for one server. `person` is whether somebody is at the terminal, who can log in."""
+    """Those for one server. `person` is whether a user is at the terminal, who can log in."""
 
     url: str
     store: TokenStore

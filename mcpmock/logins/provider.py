@@ -258,7 +258,7 @@ class _Provider(OAuthClientProvider):
                     case _:
                         return response
                 await trio.sleep(interval)
-        raise McpMockError("nobody has entered the code in its time; run the command again")
+        raise McpMockError("the code was not entered in time; run the command again")
 
     async def _perform_authorization(self) -> httpx2.Request:
         if self.options.device:
@@ -290,11 +290,11 @@ class _Provider(OAuthClientProvider):
 
 async def log_in(url: str, store: TokenStore, options: LoginOptions, say: Say) -> ServerLogin:
     """Log in to the server at `url`, and keep the login. Raises McpMockError: it has refused, or
-    nobody came back in LOGIN_TIMEOUT_S.
+    the browser did not come back within LOGIN_TIMEOUT_S.
     """
     check_endpoint(url, "the URL of the server")
     with store.locked(url):
-        pass  # what cannot be kept is said before somebody logs in
+        pass  # what cannot be kept is said before the login
     with _explained(url), trio.move_on_after(LOGIN_TIMEOUT_S):
         request, refused = await _probe(url)
         _ask_for(refused, options.scopes)
@@ -309,7 +309,7 @@ async def log_in(url: str, store: TokenStore, options: LoginOptions, say: Say) -
         async with _alone(store, url):
             store.save(login)
         return login
-    raise McpMockError("nobody has logged in for 5 minutes; run the command again")
+    raise McpMockError("the login was not finished within 5 minutes; run the command again")
 
 
 async def _probe(url: str) -> tuple[httpx2.Request, httpx2.Response]:

@@ -31,7 +31,7 @@ Answer = TypeVar("Answer")
 KEYRING_SERVICE = "mcpmock"
 _DATA_VARIABLE = "XDG_DATA_HOME"
 KEYRING_TIMEOUT_S = 30.0
-"""Seconds for an answer of the keyring: somebody may have to unlock it, or nobody may be there."""
+"""Seconds for an answer of the keyring: the user may have to unlock it, or may not be there."""
 
 
 class ServerLogin(msgspec.Struct, kw_only=True):
@@ -92,7 +92,7 @@ class TokenStore:
 
     @classmethod
     def of_user(cls) -> TokenStore:
-        """Return the store of whoever runs this."""
+        """Return the store of the user who runs this."""
         machine = machine_here()
         variable = None if machine.platform == "macos" else _DATA_VARIABLE
         named = variable is not None and machine.data == Path(os.environ.get(variable, ""))
@@ -217,7 +217,7 @@ def _answer_of(ask: Callable[..., Answer], *arguments: str) -> Answer:
     def run() -> None:
         try:
             answer.set_result(ask(KEYRING_SERVICE, *arguments))
-        except Exception as error:  # noqa: BLE001 (raised to whoever waits)
+        except Exception as error:  # noqa: BLE001 (raised where it is waited for)
             answer.set_exception(error)
 
     # Backends wait for a prompt of the desktop without an end: a thread that no exit waits for.

@@ -96,7 +96,7 @@ class MatchRule:
 
 
 class RuleError(McpMockError):
-    """A rule that somebody wrote is none."""
+    """What was given as a rule is none."""
 
     exit_code = 2
 

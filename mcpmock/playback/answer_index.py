@@ -208,7 +208,7 @@ class _Reading:
             self._read(start, events, block)
             if PLACEHOLDER in block or any(event.redacted for event in events):
                 self.redacted = True
-                if NUMBER_MARK in block:  # what nobody said is 0, where a text stays as it is
+                if NUMBER_MARK in block:  # what was not said is 0, where a text stays as it is
                     raise _NotOrdinary
                 self._look_for_holes(known)
         if any(self.ranks[n] != NONE for name in self._notified for n in self.methods[name]):

@@ -119,7 +119,7 @@ class Miss(Struct, frozen=True):
     unread: str = ""
     """What the client sent in words, where it is no message."""
     rules_in: str = ""
-    """The cassette that is to hold the rules, where nobody types the command of the replay."""
+    """The cassette that is to hold the rules, where the command of the replay is not typed."""
 
     @property
     def request(self) -> str:
@@ -245,7 +245,7 @@ def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
 def unread_message(
     live: ClientMessage, known: Bindings, rules: RedactionRules | None = None
 ) -> Miss:
-    """Return the miss of what a client sent that is no message: nobody answers it."""
+    """Return the miss of what a client sent that is no message: nothing answers it."""
     from mcpmock.redaction.redactor import Redactor
 
     redactor = Redactor() if rules is None else Redactor(rules)

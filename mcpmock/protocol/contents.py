@@ -1,7 +1,7 @@
-"""What somebody wrote in a message, what is a word of the protocol, and what a server declares.
+"""What is content in a message, what is a word of the protocol, and what a server declares.
 
 Paths are those of `raw_json.walk`, in one message or in a batch. The redaction rules of users and
-the variables of `--echo` change what somebody wrote, and nothing else.
+the variables of `--echo` change content, and nothing else.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MAX_STEPS = 16
 
 
 def is_content(path: Sequence[str | int]) -> bool:
-    """Return whether a value is what somebody wrote, not a word of the protocol."""
+    """Return whether a value is content, not a word of the protocol."""
     steps = _in_message(path)
     inside = steps[:2]
     if inside in (["params", "arguments"], ["result", "structuredContent"]):

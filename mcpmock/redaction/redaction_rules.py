@@ -53,7 +53,7 @@ _LINE_START = lazy_pattern(r"[ \t]*+(?:(?:export|set|ENV)[ \t]++)?\Z")
 
 
 class RedactionRuleError(McpMockError):
-    """A rule for redaction that somebody wrote is none, or the key of its hashes is missing."""
+    """What was given as a rule for redaction is none, or the key of its hashes is missing."""
 
     exit_code = 2
 

@@ -425,7 +425,7 @@ def no_kind(_path: Path) -> None:
 
 
 def _is_content_of_line(path: Path) -> bool:
-    """Return whether a value of a line of a cassette is what somebody wrote."""
+    """Return whether a value of a line of a cassette is content, not a word of the protocol."""
     return path[0] in ("text", "stderr", "body") or (path[0] == "m" and is_content(path[1:]))
 
 

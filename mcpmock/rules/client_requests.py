@@ -108,7 +108,7 @@ class ClientRequests:
     def _check_completion(self, checked: CheckedMessage) -> Iterator[Breach]:
         id_ = checked.params.get("elicitationId")
         if isinstance(id_, str) and id_ not in self._elicitations and not self._forgotten:
-            text = f"the elicitation {short(id_)}, which nobody was asked for"
+            text = f"the elicitation {short(id_)}, which no request asked for"
             yield Breach("elicitation-unknown", text, place("params", "elicitationId"))
 
     def _check_answer(

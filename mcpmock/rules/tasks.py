@@ -130,7 +130,7 @@ class TaskTracker:
             return
         known = self._tasks.get(id_)
         if known is None and not self._forgotten and _MARK not in id_:
-            what = f"the task {short(id_)}, which nobody made"
+            what = f"the task {short(id_)}, which no answer created"
             answers.expect(
                 call, ExpectedError("not-found-code", INVALID_PARAMS, what, _NOT_FOUND, _PAGE)
             )

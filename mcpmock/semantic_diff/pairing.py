@@ -161,28 +161,31 @@ def by_key(
         array("l", (numbers.setdefault(key(one), len(numbers)) for one in side))
         for side in (old, new)
     )
-    nobody = len(new)
-    first, following = array("l", [nobody]) * len(numbers), array("l", [nobody]) * (nobody + 1)
-    for place in reversed(range(nobody)):
+    unpaired = len(new)
+    first, following = (
+        array("l", [unpaired]) * len(numbers),
+        array("l", [unpaired]) * (unpaired + 1),
+    )
+    for place in reversed(range(unpaired)):
         following[place], first[theirs[place]] = first[theirs[place]], place
     partners = array("l")
     for number in ours:
         partners.append(first[number])
         first[number] = following[first[number]]
     if tie is not None:
-        left = {number for number, place in enumerate(first) if place != nobody}
-        left |= {number for number, place in zip(ours, partners, strict=True) if place == nobody}
+        left = {number for number, place in enumerate(first) if place != unpaired}
+        left |= {number for number, place in zip(ours, partners, strict=True) if place == unpaired}
         for mine, others in _rows(left, ours, theirs):
             row, other_row = [tie(old[i]) for i in mine], [tie(new[j]) for j in others]
             aligned = _aligned(row, other_row)
             for nth, place in enumerate(mine):
-                partners[place] = others[aligned[nth]] if nth in aligned else nobody
-    taken = bytearray(nobody + 1)
+                partners[place] = others[aligned[nth]] if nth in aligned else unpaired
+    taken = bytearray(unpaired + 1)
     for place in partners:
         taken[place] = True
     return (
-        [(old[i], new[j]) for i, j in enumerate(partners) if j != nobody],
-        [one for one, place in zip(old, partners, strict=True) if place == nobody],
+        [(old[i], new[j]) for i, j in enumerate(partners) if j != unpaired],
+        [one for one, place in zip(old, partners, strict=True) if place == unpaired],
         [one for one, paired in zip(new, taken, strict=False) if not paired],
     )
 

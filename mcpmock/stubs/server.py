@@ -137,7 +137,7 @@ class StubServer(Stage):
             self._queue(self.session.now + step, call.id, call)
 
     def resume(self, answer: m.Response) -> bool:
-        """Go on with the client's answer to a question; False if nobody asked. The call may have
+        """Go on with the client's answer to a question; False if none was asked. The call may have
         been cancelled meanwhile.
         """
         call = self.questions.pop(answer.id or b"", None)

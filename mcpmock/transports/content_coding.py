@@ -101,7 +101,7 @@ class _Inflater:
         if self._gzip:
             return _GZIP_WINDOW
         # `deflate` is zlib (RFC 9110, 8.4.1.2), and many servers send it bare. The method of zlib's
-        # head reads as a stored block with a bit set in its padding, which nobody writes.
+        # head reads as a stored block with a bit set in its padding, which no encoder writes.
         return _ZLIB_WINDOW if first & 0x0F == _ZLIB_METHOD else _RAW_WINDOW
 
 

@@ -34,9 +34,9 @@ def reason(fault: str, seen: int = 0, taken: int = 0, **more: Any) -> str:
         ("drop:prompt=gret", "no client asked for the prompt 'gret'; did you mean greet?"),
         ("drop:uri='file:///b'", "no client asked for the resource 'file:///b'; "
          "did you mean file:///a?"),
-        ("drop:method=tools/cal", "nobody sent tools/cal; did you mean tools/call?"),
+        ("drop:method=tools/cal", "neither side sent tools/cal; did you mean tools/call?"),
         ("drop:method=prompts/list", "no client sent prompts/list"),
-        ("error:method=sampling/createMessage", "nobody sent sampling/createMessage"),
+        ("error:method=sampling/createMessage", "neither side sent sampling/createMessage"),
         ("no_initialized", "no client sent notifications/initialized"),
         ("http_status", "the kind does not exist over stdio or in memory; "
          "it exists over streamable-http and sse"),

@@ -170,7 +170,7 @@ async def test_a_device(
     issuer.install(monkeypatch)
     said: list[str] = []
     ends = codes["expires_in"] == waited_s or codes["interval"] == ENDLESS
-    over = pytest.raises(McpMockError, match="nobody has entered the code")
+    over = pytest.raises(McpMockError, match="the code was not entered in time")
 
     with over if ends else nullcontext():
         await log_in(URL, TokenStore(tmp_path), LoginOptions(device=True), said.append)
