@@ -74,18 +74,18 @@ def _planned(
     """Return what puts the recorder there, or a replay, also in the place of the other."""
     from mcpmock.client_config.changes import log_beside, plan_rewrap, plan_wrap, recording_path
     from mcpmock.client_config.clients import PROJECT
+    from mcpmock.client_config.entry import RecorderWords
     from mcpmock.client_config.files import side_store
 
     place, log = recording_path(found.config, found.entry.name, machine, output), ""
     if wrapping.replay is not None:
         place = _cassette(found, machine, place, wrapping.replay)
         log = log_beside(place)
+    program = ["mcpmock"] if found.config.scope == PROJECT else own_words()
     wrapped = partial(
         plan_wrap,
-        program=["mcpmock"] if found.config.scope == PROJECT else own_words(),
-        output=place,
+        recorder=RecorderWords(program, place, log=log),
         can_log_in=find_spec("mcp") is not None,  # of the extra `oauth`
-        log=log,
     )
     if found.entry.recorder is None:
         return wrapped(found)
@@ -243,9 +243,10 @@ def _described(found: FoundServer, machine: Machine) -> str:
 def _wrapped_as(found: FoundServer) -> str:
     """Return what `wrap` would make of a remote server."""
     from mcpmock.client_config.changes import plan_wrap
+    from mcpmock.client_config.entry import RecorderWords
 
     try:
-        edit = plan_wrap(found, ["mcpmock"], "")
+        edit = plan_wrap(found, RecorderWords(["mcpmock"], ""))
     except McpMockError:
         return "cannot be recorded"
     if edit.logs_in:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from .edit import (
     without_server,
     wrap,
 )
-from .entry import ServerEntry, record_words
+from .entry import RecorderWords, ServerEntry
 from .files import (
     FOLDER,
     ConfigChanged,
@@ -146,28 +146,39 @@ def log_beside(cassette: str) -> str:
 
 
 def plan_wrap(
-    found: FoundServer,
-    program: Sequence[str],
-    output: str,
-    *,
-    can_log_in: bool = True,
-    redaction: Sequence[str] = (),
-    log: str = "",
+    found: FoundServer, recorder: RecorderWords, *, can_log_in: bool = True
 ) -> ServerEdit:
     """Return what wrapping changes. A remote server without credentials gets the login of `mcpmock
-    login`; `redaction` are options of the recorder. With `log`, a file for what it reports, the
-    cassette `output` is replayed in the place of the server. Raises CannotRecord, ConfigError, and
-    MissingExtra where a login is not possible (`can_log_in`).
+    login`. Raises CannotRecord, ConfigError, and MissingExtra where a login is not possible
+    (`can_log_in`).
     """
     config, entry = found.config, found.entry
-    plan = partial(
-        plan_wrap,
-        program=program,
-        output=output,
-        can_log_in=can_log_in,
-        redaction=redaction,
-        log=log,
+    _refuse(found, recorder)
+    if entry.transport == "stdio":
+        change = wrap(found.document, config.keys, entry.name, recorder.before_command)
+    else:
+        login = needs_login(entry) and not recorder.log
+        if login and not can_log_in:
+            if not is_on_this_machine(entry):
+                raise MissingExtra(f"a login to {entry.name}", "oauth")
+            login = False
+        plain = next((BY_ID[client].plain_url for client in config.clients), None)
+        change = wrap_remote(
+            found.document, config.keys, entry.name, recorder, login=login, plain_url=plain
+        )
+    texts = (found.document.text, change.document.text)
+    stored = msgspec.structs.replace(
+        WrappedServer.of(config, entry.name),
+        pieces=change.pieces,
+        sha256=(digest(texts[0]), digest(texts[1])),
     )
+    plan = partial(plan_wrap, recorder=recorder, can_log_in=can_log_in)
+    return ServerEdit(found, change.document, _entry_in(change.document, found), stored, plan)
+
+
+def _refuse(found: FoundServer, recorder: RecorderWords) -> None:
+    """Raise CannotRecord for a server that no recorder can stand before."""
+    config, entry = found.config, found.entry
     if entry.transport == "other":
         raise CannotRecord(f"{entry.name} in {config.path} has no command that can be recorded")
     if entry.transport == "stdio" and entry.url:
@@ -183,43 +194,11 @@ def plan_wrap(
             f'start; write "command": {program_word}, "args": [{", ".join(rest)}]'
         )
     try:
-        "".join([entry.name, str(config.path), *program, output]).encode()
+        "".join([entry.name, str(config.path), *recorder.program, recorder.output]).encode()
     except UnicodeEncodeError as error:
         raise CannotRecord(
             f"{config.path}: a name or path is not valid UTF-8 and cannot be written into the file"
         ) from error
-    if entry.transport == "stdio":
-        change = wrap(
-            found.document,
-            config.keys,
-            entry.name,
-            record_words(program, output, redaction, log=log),
-        )
-    else:
-        login = needs_login(entry) and not log
-        if login and not can_log_in:
-            if not is_on_this_machine(entry):
-                raise MissingExtra(f"a login to {entry.name}", "oauth")
-            login = False
-        plain = next((BY_ID[client].plain_url for client in config.clients), None)
-        change = wrap_remote(
-            found.document,
-            config.keys,
-            entry.name,
-            program,
-            output,
-            login=login,
-            plain_url=plain,
-            redaction=redaction,
-            log=log,
-        )
-    texts = (found.document.text, change.document.text)
-    stored = msgspec.structs.replace(
-        WrappedServer.of(config, entry.name),
-        pieces=change.pieces,
-        sha256=(digest(texts[0]), digest(texts[1])),
-    )
-    return ServerEdit(found, change.document, _entry_in(change.document, found), stored, plan)
 
 
 def plan_rewrap(

@@ -37,6 +37,35 @@ class RecordCommand:
 
 
 @attrs.frozen
+class RecorderWords:
+    """What `wrap` puts before a server: the words for mcpmock, where it records, and its options
+    for redaction. With `log`, a file for what it reports, the cassette `output` answers in the
+    place of the server.
+
+    Options, not variables: the SDKs pass few variables to the servers that they start.
+    """
+
+    program: Sequence[str]
+    output: str
+    redaction: Sequence[str] = ()
+    log: str = ""
+
+    @property
+    def before_command(self) -> list[str]:
+        if self.log:
+            return [*self.before_url, "--"]
+        return [*self.program, _RECORD, *_FLAGS, *self.redaction, "-o", self.output, "--"]
+
+    @property
+    def before_url(self) -> list[str]:
+        """What is replaced stays behind it, so that it can be had back."""
+        how = [*self.redaction, "--record", self.output]
+        if self.log:
+            how = [_CASSETTE, self.output, "--mode", "none", "--log", self.log]
+        return [*self.program, _PROXY, *_FLAGS, *how]
+
+
+@attrs.frozen
 class ServerEntry:
     """A server as a configuration names it."""
 
@@ -119,30 +148,6 @@ def find_recorder(words: Sequence[str]) -> RecordCommand | None:
     remote = command == _PROXY and not {"--url", "--url-env"}.isdisjoint(options)
     behind = end + 1 if words[end + 1 :] else None
     return RecordCommand(output, behind, remote, replays=_CASSETTE in options)
-
-
-def record_words(
-    program: Sequence[str], output: str, redaction: Sequence[str] = (), *, log: str = ""
-) -> list[str]:
-    """Return what to put before a command so that it is recorded; with `log`, so that the cassette
-    `output` answers in its place. Options, not variables: the SDKs pass few variables to the
-    servers that they start.
-    """
-    if log:
-        return [*proxy_words(program, output, log=log), "--"]
-    return [*program, _RECORD, *_FLAGS, *redaction, "-o", output, "--"]
-
-
-def proxy_words(
-    program: Sequence[str], output: str, redaction: Sequence[str] = (), *, log: str = ""
-) -> list[str]:
-    """Return what to put before the options that name a URL, in the same way. What is replaced
-    stays behind it, so that it can be had back.
-    """
-    how = [*redaction, "--record", output]
-    if log:
-        how = [_CASSETTE, output, "--mode", "none", "--log", log]
-    return [*program, _PROXY, *_FLAGS, *how]
 
 
 def _words_of_mcpmock(words: Sequence[str]) -> int:

@@ -20,7 +20,7 @@ from mcpmock.errors import McpMockError
 from .changes import ServerEdit, log_beside, plan_rewrap, plan_wrap, recording_path
 from .clients import LOCAL, PROJECT, USER, Machine
 from .edit import quote
-from .entry import ServerEntry
+from .entry import RecorderWords, ServerEntry
 from .files import FoundServer, SideStore, newest_recording
 from .remote import needs_login
 
@@ -117,7 +117,7 @@ def plan_launch(
         elif found.entry.unsplit:
             left[name] = "its command is a whole command line, which no client can start"
         elif _is_recorded(launcher, found.entry):
-            edits[name] = plan_wrap(found, program, path, redaction=redaction)
+            edits[name] = plan_wrap(found, RecorderWords(program, path, redaction))
     left = {name: why for name, why in left.items() if name not in edits}
     if not edits:
         reasons = [f"{name}: {why}" for name, why in left.items()]
@@ -140,7 +140,8 @@ def _plan_replay(
     newest = newest_recording(folder)
     if newest is None or not (stdio or launcher.remote):
         return None
-    again = partial(plan_wrap, program=program, output=str(newest), log=log_beside(str(newest)))
+    recorder_words = RecorderWords(program, str(newest), log=log_beside(str(newest)))
+    again = partial(plan_wrap, recorder=recorder_words)
     return again(found) if recorder is None else plan_rewrap(found, store, again)
 
 

@@ -24,7 +24,7 @@ from mcpmock.transports.headers import Upstream
 from .clients import Keys
 from .document import ConfigError, Document
 from .edit import Pieces, Splice, WrapChange, parse_config, piece, quote, servers_of, splice, verify
-from .entry import ServerEntry, proxy_words
+from .entry import RecorderWords, ServerEntry
 from .toml import TomlDocument
 
 URL_VARIABLE = "MCPMOCK_URL"
@@ -106,23 +106,19 @@ def wrap_remote(
     document: Document,
     keys: Keys,
     name: str,
-    program: Sequence[str],
-    output: str,
+    recorder: RecorderWords,
     *,
     login: bool,
     plain_url: str | None = None,
-    redaction: Sequence[str] = (),
-    log: str = "",
 ) -> WrapChange:
-    """Return the document with a recorder in the place of a remote server, or with `log` a replay.
-    It sends the login of `mcpmock login` if `login`. `plain_url` is the transport that a `url`
+    """Return the document with a recorder, or a replay, in the place of a remote server. It sends
+    the login of `mcpmock login` if `login`. `plain_url` is the transport that a `url`
     without a type stands for, if the client tells. Raises CannotRecord, ConfigError.
     """
     path = (*keys, name)
     document.refuse_duplicates(path)
     entry = ServerEntry(name, document.at(path))
-    recorder = proxy_words(program, output, redaction, log=log)
-    stdio = _stdio_entry(document, entry, recorder, plain_url, login=login)
+    stdio = _stdio_entry(document, entry, recorder.before_url, plain_url, login=login)
     splices = list(_splices(document, path, entry, stdio))
     new = parse_config(document.file, splice(document.text, splices))
     text = new.text

@@ -13,6 +13,7 @@ import pytest
 from mcpmock.client_config.changes import plan_unwrap, plan_wrap, recording_path, write_edit
 from mcpmock.client_config.clients import ConfigFile, Machine
 from mcpmock.client_config.document import ConfigError
+from mcpmock.client_config.entry import RecorderWords
 from mcpmock.client_config.files import (
     ConfigChanged,
     FoundServer,
@@ -25,6 +26,7 @@ from mcpmock.client_config.remote import CannotRecord
 
 TEXT = '{"mcpServers": {"a": {"command": "x", "args": ["--token", "sesame"]}}}\n'
 PROGRAM = ["/opt/mcpmock"]
+RECORDER = RecorderWords(PROGRAM, "/data/a/")
 
 
 @pytest.fixture
@@ -42,7 +44,12 @@ def only(machine: Machine) -> FoundServer:
 
 
 def wrapped(machine: Machine) -> FoundServer:
-    write_edit(plan_wrap(only(machine), PROGRAM, "/data/a/"), side_store(machine), machine, print)
+    write_edit(
+        plan_wrap(only(machine), RECORDER),
+        side_store(machine),
+        machine,
+        print,
+    )
     return only(machine)
 
 
@@ -71,7 +78,7 @@ def test_what_undoes_it_is_lost(machine: Machine, stored: bytes) -> None:
 def test_what_somebody_else_wrote_meanwhile(machine: Machine) -> None:
     """It stays, and the change that was shown is made; one of the entry itself is none of it."""
     found, store = only(machine), side_store(machine)
-    edit = plan_wrap(found, PROGRAM, "/data/a/")
+    edit = plan_wrap(found, RECORDER)
     found.config.path.write_text(f" {TEXT}", "utf-8")
     made = write_edit(edit, store, machine, print)
     assert [f" {edit.document.text}"] * 2 == [
@@ -99,7 +106,7 @@ def test_a_file_that_is_written_beside_ours(
             found.config.path.write_text(f"{TEXT} ", "utf-8")
 
     monkeypatch.setattr(os, "fsync", write_meanwhile)
-    edit = plan_wrap(found, PROGRAM, "/data/a/")
+    edit = plan_wrap(found, RECORDER)
 
     with pytest.raises(ConfigChanged, match=r"was changed meanwhile; nothing was written"):
         write_edit(edit, side_store(machine), machine, print)
@@ -289,13 +296,13 @@ def test_a_command_and_a_url(machine: Machine, words: dict[str, Any], name: str)
     file = machine.home / ".cursor/mcp.json"
     file.write_text(json.dumps({"mcpServers": {"s": entry}}), "utf-8")
     with pytest.raises(CannotRecord, match=f"has a command and `{name}`; clients differ in which"):
-        plan_wrap(only(machine), PROGRAM, "/data/a/")
+        plan_wrap(only(machine), RECORDER)
 
 
 def test_a_name_that_is_not_utf_8(machine: Machine) -> None:
     """It cannot stand in a file that is."""
     with pytest.raises(CannotRecord, match="is not valid UTF-8"):
-        plan_wrap(only(machine), ["/opt/\udcff/mcpmock"], "/data/a/")
+        plan_wrap(only(machine), RecorderWords(["/opt/\udcff/mcpmock"], "/data/a/"))
 
 
 def test_the_state_of_a_client_by_another_name(tmp_path: Path) -> None:

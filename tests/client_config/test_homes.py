@@ -9,7 +9,7 @@ import pytest
 
 from mcpmock.client_config.changes import plan_unwrap, plan_wrap, recording_path, write_edit
 from mcpmock.client_config.clients import CLIENTS, LIVE_STATE, Machine
-from mcpmock.client_config.entry import RecordCommand
+from mcpmock.client_config.entry import RecordCommand, RecorderWords
 from mcpmock.client_config.files import FoundServer, find_servers, side_store
 from tests.support.client_homes import CLIENT_HOMES, ClientHome
 
@@ -30,7 +30,9 @@ def test_wrap_and_unwrap(home: ClientHome, tmp_path: Path) -> None:
     before, store = path.read_bytes(), side_store(machine)
     found = found_in(machine, path)
     output = recording_path(found.config, "weather", machine, None)
-    write_edit(plan_wrap(found, ["/opt/my tools/mcpmock"], output), store, machine, print)
+    write_edit(
+        plan_wrap(found, RecorderWords(["/opt/my tools/mcpmock"], output)), store, machine, print
+    )
     wrapped = found_in(machine, path)
 
     assert (home.client in found.config.clients, home.scope) == (True, found.config.scope)
@@ -61,7 +63,9 @@ def test_a_remote_server(home: ClientHome, lost: bool, tmp_path: Path) -> None:
     before, store = path.read_bytes(), side_store(machine)
     found = found_in(machine, path, "remote")
     output = recording_path(found.config, "remote", machine, None)
-    write_edit(plan_wrap(found, ["/opt/my tools/mcpmock"], output), store, machine, print)
+    write_edit(
+        plan_wrap(found, RecorderWords(["/opt/my tools/mcpmock"], output)), store, machine, print
+    )
     wrapped = found_in(machine, path, "remote")
 
     words = wrapped.entry.words

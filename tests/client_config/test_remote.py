@@ -11,9 +11,11 @@ import pytest
 
 from mcpmock.client_config.document import ConfigError
 from mcpmock.client_config.edit import parse_config, servers_of
+from mcpmock.client_config.entry import RecorderWords
 from mcpmock.client_config.remote import CannotRecord, unwrap_remote, wrap_remote
 
 KEYS = ("mcpServers",)
+RECORDER = RecorderWords(["mcpmock"], "x/")
 ENTRY = {"type": "http", "url": "https://a.example/mcp", "headers": {"X-Key": "v", "X-Org": "o"}}
 
 
@@ -28,7 +30,11 @@ def entry_in(text: str, file: str = "c.json", keys: tuple[str, ...] = KEYS) -> d
 def test_what_somebody_else_changed() -> None:
     """It stays, and what was replaced is as it was."""
     change = wrap_remote(
-        parse_config("c.json", text_of(ENTRY)), KEYS, "r", ["mcpmock"], "x/", login=False
+        parse_config("c.json", text_of(ENTRY)),
+        KEYS,
+        "r",
+        RECORDER,
+        login=False,
     )
     wrapped = entry_in(change.document.text)
     wrapped["env"]["OWN"] = "1"
@@ -76,7 +82,7 @@ def test_names_of_the_url_and_of_the_transport(
     also if the client has written the file in its own way meanwhile.
     """
     before = parse_config("c.json", text_of({**entry, "headers": {"X-Org": "o"}}))
-    change = wrap_remote(before, KEYS, "r", ["mcpmock"], "x/", login=False, plain_url=plain)
+    change = wrap_remote(before, KEYS, "r", RECORDER, login=False, plain_url=plain)
     wrapped = entry_in(change.document.text)
     whole = isinstance(wrapped["command"], list)
     words = wrapped["command"] if whole else wrapped["args"]
@@ -107,7 +113,7 @@ def test_what_no_recorder_takes_over(entry: dict[str, Any], message: str) -> Non
     document = parse_config("c.json", text_of(entry))
 
     with pytest.raises(CannotRecord) as caught:
-        wrap_remote(document, KEYS, "r", ["mcpmock"], "x/", login=False)
+        wrap_remote(document, KEYS, "r", RECORDER, login=False)
     assert message in str(caught.value)
 
 
@@ -115,7 +121,7 @@ def test_variables_of_the_client() -> None:
     """Codex names variables for headers, and passes none of them on by itself."""
     keys, file = ("mcp_servers",), "c.toml"
     before = '[mcp_servers.r]\nurl = "https://a"\nenv_http_headers = { "X-Key" = "KEY" } # mine\n'
-    change = wrap_remote(parse_config(file, before), keys, "r", ["mcpmock"], "x/", login=False)
+    change = wrap_remote(parse_config(file, before), keys, "r", RECORDER, login=False)
     new = change.document
 
     assert ["KEY"] == entry_in(new.text, file, keys)["env_vars"]

@@ -19,6 +19,7 @@ import pytest
 from mcpmock.client_config.changes import plan_wrap, recording_path, write_edit
 from mcpmock.client_config.clients import MCP_SERVERS, PROJECT, Machine
 from mcpmock.client_config.edit import servers_of
+from mcpmock.client_config.entry import RecorderWords
 from mcpmock.client_config.files import FoundServer, find_servers, read_config, side_store
 from tests.support.client_homes import CLIENT_HOMES, ClientHome
 from tests.support.processes import TAG
@@ -44,7 +45,9 @@ def started(home: ClientHome, folder: Path) -> tuple[subprocess.Popen[bytes], Pa
     output = recording_path(found.config, "weather", machine, None)
     project = home.scope == PROJECT
     program = ["mcpmock"] if project else [str(PROGRAM)]
-    write_edit(plan_wrap(found, program, output), side_store(machine), machine, print)
+    write_edit(
+        plan_wrap(found, RecorderWords(program, output)), side_store(machine), machine, print
+    )
     words = [home.variables.get(word, word) for word in weather(machine, path).entry.words]
     few = {name: os.environ.get(name, "") for name in ("LOGNAME", "SHELL", "TERM", "USER")}
     search = f"{PROGRAM.parent}:/usr/bin:/bin" if project else "/usr/bin:/bin"

@@ -12,11 +12,11 @@ from typing import Any
 import attrs
 
 from mcpmock.client_config.edit import parse_config, servers_of, unwrap, wrap
-from mcpmock.client_config.entry import record_words
+from mcpmock.client_config.entry import RecorderWords
 from mcpmock.client_config.remote import unwrap_remote, wrap_remote
 
 SERVER, REMOTE = "wéather", "rémote"
-WORDS = record_words(["/opt/mcpmock"], "/data/weather/")
+WORDS = RecorderWords(["/opt/mcpmock"], "/data/weather/").before_command
 _COMMENTS = (" // it's {\"", " /* , ] */", "/**/")
 _WORDS = ("-y", "", "a b", "it's", 'say "x"', "C:\\x\\y", "${HOME}", "--", "漢字", "\t", "#", "//")
 _URLS = ("https://a.example/mcp", "http://localhost:1/sse?api_key=sesame-open", "https://${HOST}/")
@@ -61,7 +61,7 @@ def broken_promises(config: GeneratedConfig) -> Iterator[str]:
 
 def _broken_of_remote(config: GeneratedConfig) -> Iterator[str]:
     old = parse_config(config.file, config.text)
-    change = wrap_remote(old, config.keys, REMOTE, WORDS[:1], "/data/x/", login=True)
+    change = wrap_remote(old, config.keys, REMOTE, RecorderWords(WORDS[:1], "/data/x/"), login=True)
     new = change.document
     before, after = (servers_of(one, config.keys) for one in (old, new))
     restored = unwrap_remote(new, config.keys, REMOTE, None, before[REMOTE].url_name)
