@@ -167,7 +167,7 @@ class LiveIds:
     def _render_head(self, head: HttpResponse, bindings: Mapping[str, str]) -> HttpResponse:
         headers = []
         session: str | None = None
-        for name, value in without_decoded(head.headers):
+        for name, value in without_decoded(head):
             lower = name.lower()
             if lower in _NOT_RENDERED:
                 continue

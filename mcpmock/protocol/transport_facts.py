@@ -7,6 +7,8 @@ and their order.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
 from typing import Literal
 
 import msgspec
@@ -65,18 +67,6 @@ class ProcessExit(msgspec.Struct, frozen=True, gc=False):
         return self.status - 128 in _STOP_SIGNALS
 
 
-def header(headers: Headers, name: str) -> str | None:
-    """Return the value of the first field of this name, in any case, without white space around
-    it.
-    """
-    name = name.lower()
-    length = len(name)  # few others have it; a replayed call asks fourteen times
-    for field, value in headers:
-        if len(field) == length and field.lower() == name:
-            return value.strip(" \t")
-    return None
-
-
 NO_SESSION = 1
 """The session number of all HTTP exchanges without a session, in the cassette (`s`) too."""
 
@@ -90,7 +80,40 @@ def plain_path(path: str) -> str:
     return path.rstrip("/")
 
 
-class HttpRequest(msgspec.Struct, frozen=True, gc=False):
+class _Head:
+    """What is asked of both heads. Nothing changes a head, so what was read of it is kept with it:
+    an exchange asks for twenty fields, and the heads of one client are one value (`http1`).
+    """
+
+    headers: Headers
+
+    def header(self, name: str) -> str | None:
+        """Return the value of the first field of this name, in any case, without white space around
+        it.
+        """
+        found = self._values.get(name.lower())
+        return None if found is None else found[0]
+
+    def values(self, name: str) -> Sequence[str]:
+        """Return the values of all fields of this name, as `header` does."""
+        return self._values.get(name.lower(), ())
+
+    @cached_property
+    def _values(self) -> dict[str, list[str]]:
+        found: dict[str, list[str]] = {}
+        for name, value in self.headers:
+            found.setdefault(name.lower(), []).append(value.strip(" \t"))
+        return found
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((*self.headers,))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+
+class HttpRequest(_Head, msgspec.Struct, frozen=True, dict=True):
     """The head of an HTTP request.
 
     The frames of an exchange have the same `exchange` and come in this order:
@@ -107,15 +130,12 @@ class HttpRequest(msgspec.Struct, frozen=True, gc=False):
     target: str
     headers: Headers
 
-    def header(self, name: str) -> str | None:
-        return header(self.headers, name)
-
-    @property
+    @cached_property
     def path(self) -> str:
         """The target without its query."""
         return self.target.partition("?")[0]
 
-    @property
+    @cached_property
     def has_body(self) -> bool:
         """Whether the frames of a body follow, perhaps of zero bytes."""
         length = self.header("content-length")
@@ -123,22 +143,19 @@ class HttpRequest(msgspec.Struct, frozen=True, gc=False):
         return self.method in _WITH_BODY or sized or self.header("transfer-encoding") is not None
 
 
-class HttpResponse(msgspec.Struct, frozen=True, gc=False):
+class HttpResponse(_Head, msgspec.Struct, frozen=True, dict=True):
     """The head of an HTTP response."""
 
     status: int
     reason: str
     headers: Headers
 
-    def header(self, name: str) -> str | None:
-        return header(self.headers, name)
-
     @property
     def repeats_request(self) -> bool:
         """Whether it says to send the same request again, somewhere else: nothing came of it."""
         return self.status in REPEATING_STATUSES
 
-    @property
+    @cached_property
     def media_type(self) -> str:
         """`application/json`, `text/event-stream`, ...; empty if there is no `Content-Type`."""
         return (self.header("content-type") or "").partition(";")[0].strip().lower()

@@ -9,7 +9,7 @@ above, asks, writes the refusal and closes the connection.
 from __future__ import annotations
 
 import hmac
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import attrs
 
@@ -36,12 +36,6 @@ class HttpRefusal:
     headers: Headers
 
 
-def _values(head: HttpRequest, name: str) -> list[str]:
-    length = len(name)
-    fields = head.headers
-    return [v.strip() for field, v in fields if len(field) == length and field.lower() == name]
-
-
 def _lowered(names: Iterable[str]) -> frozenset[str]:
     return frozenset(name.strip().rstrip("/").lower() for name in names)
 
@@ -61,10 +55,10 @@ class AccessPolicy:
     def refusal(self, head: HttpRequest, *, mcp: bool) -> HttpRefusal | None:
         """Return why this request, to an MCP path or not, may not come in; None if it may."""
         return (
-            self._host(_values(head, "host"))
-            or self._origin(_values(head, "origin"))
+            self._host(head.values("host"))
+            or self._origin(head.values("origin"))
             or self._authorization(head)
-            or (_content_type(_values(head, "content-type")) if mcp and _is_post(head) else None)
+            or (_content_type(head.values("content-type")) if mcp and _is_post(head) else None)
         )
 
     def page_origin(self, head: HttpRequest) -> str | None:
@@ -72,9 +66,9 @@ class AccessPolicy:
         in.
         """
         origin = head.header("origin")
-        if origin is None or self._host(_values(head, "host")):
+        if origin is None or self._host(head.values("host")):
             return None
-        return None if self._origin(_values(head, "origin")) else origin
+        return None if self._origin(head.values("origin")) else origin
 
     def admitted(self, head: HttpRequest) -> HttpRequest:
         """Return what goes on of a request that may come in: our token is for us alone (MCP,
@@ -85,7 +79,7 @@ class AccessPolicy:
         others = [field for field in head.headers if not self._is_ours(*field)]
         return HttpRequest(head.method, head.target, others)
 
-    def _host(self, hosts: list[str]) -> HttpRefusal | None:
+    def _host(self, hosts: Sequence[str]) -> HttpRefusal | None:
         if len(hosts) != 1:
             return _refuse(
                 421,
@@ -104,7 +98,7 @@ class AccessPolicy:
         shown = f"this is not the host {_shown(hosts[0])}"
         return _refuse(421, "Misdirected Request", shown, way_out)
 
-    def _origin(self, origins: list[str]) -> HttpRefusal | None:
+    def _origin(self, origins: Sequence[str]) -> HttpRefusal | None:
         if not origins:
             return None
         if len(origins) == 1:
@@ -136,7 +130,7 @@ class AccessPolicy:
         return hmac.compare_digest(_bytes(value), _bytes(self.token or ""))
 
 
-def _content_type(types: list[str]) -> HttpRefusal | None:
+def _content_type(types: Sequence[str]) -> HttpRefusal | None:
     media_types = [value.partition(";")[0].strip().lower() for value in types or [""]]
     if not _SENT_WITHOUT_ASKING.intersection(media_types):
         return None

@@ -50,7 +50,7 @@ class BodyReader(ABC):
         """
         form = _MESSAGE if mcp else _OTHER
         body = _OneBody(C2S, exchange, form, wanted=head.has_body)
-        codings = codings_of(head.headers) if mcp else ()
+        codings = codings_of(head) if mcp else ()
         return _Encoded(body, codings, C2S, exchange) if codings else body
 
     @classmethod
@@ -58,13 +58,15 @@ class BodyReader(ABC):
         """Return a reader of a body to the client, of which an empty one is nothing."""
         if not mcp:
             return _Bytes(S2C, exchange, kept=0)
-        body: BodyReader = _Bytes(S2C, exchange)
+        body: BodyReader
         media_type = head.media_type
         if media_type == "application/json" or media_type.endswith("+json"):
             body = _OneBody(S2C, exchange, _MESSAGE, wanted=False)
         elif media_type == EVENT_STREAM:
             body = _Events(S2C, exchange)
-        codings = codings_of(head.headers)
+        else:
+            body = _Bytes(S2C, exchange)
+        codings = codings_of(head)
         return _Encoded(body, codings, S2C, exchange) if codings else body
 
     @abstractmethod
@@ -251,9 +253,10 @@ class _Encoded(BodyReader):
 
 
 def _encoder_for(frames: Sequence[Frame]) -> ContentEncoder | None:
-    changed = (one.decoded for one in frames if one.decoded is not None and one.wire is None)
-    codings = next(changed, None)
-    return None if codings is None else ContentEncoder(codings.split(", "))
+    for frame in frames:
+        if frame.decoded is not None and frame.wire is None:
+            return ContentEncoder(frame.decoded.split(", "))
+    return None
 
 
 class BodyWriter:

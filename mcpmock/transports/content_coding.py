@@ -28,10 +28,12 @@ _ZLIB_METHOD = 8
 _ALIASES = {"x-gzip": "gzip", "x-deflate": "deflate"}
 
 
-def codings_of(headers: Headers) -> tuple[str, ...]:
+def codings_of(head: HttpRequest | HttpResponse) -> tuple[str, ...]:
     """Return the codings of a body, in the order in which they were applied; none for identity."""
-    listed = ",".join(value for name, value in headers if name.lower() == _FIELD)
-    names = (name.strip().lower() for name in listed.split(","))
+    values = head.values(_FIELD)
+    if not values:
+        return ()
+    names = (name.strip().lower() for name in ",".join(values).split(","))
     return tuple(_ALIASES.get(name, name) for name in names if name not in ("", "identity"))
 
 
@@ -134,7 +136,7 @@ class SendDecoded(Stage):
 def _decoded(frame: Frame) -> Frame:
     head = frame.fact
     if isinstance(head, (HttpRequest, HttpResponse)):
-        headers = without_decoded(head.headers)
+        headers = without_decoded(head)
         if headers is head.headers:
             return frame
         fact = msgspec.structs.replace(head, headers=headers)
@@ -144,11 +146,11 @@ def _decoded(frame: Frame) -> Frame:
     return msgspec.structs.replace(frame, wire=None, decoded=None)
 
 
-def without_decoded(headers: Headers) -> Headers:
+def without_decoded(head: HttpRequest | HttpResponse) -> Headers:
     """Return the fields of a head whose body is sent decoded; the same object if there is no coding
     in them that can be decoded.
     """
-    codings = codings_of(headers)
+    codings = codings_of(head)
     if not codings or not can_decode(codings):
-        return headers
-    return [field for field in headers if field[0].lower() not in _FIELDS_OF_BYTES]
+        return head.headers
+    return [field for field in head.headers if field[0].lower() not in _FIELDS_OF_BYTES]

@@ -71,7 +71,7 @@ def leads_here(head: HttpResponse, request: HttpRequest) -> str | None:
     """Return the path of our own that a redirect of this request leads to; None if it leads past
     us, or is none that repeats the request.
     """
-    host = split_authority(request.header("host") or "")
+    host = split_authority(request.header("host") or "") if head.repeats_request else None
     if host is None:
         return None
     ours = Upstream("http", host[0].strip("[]"), host[1] or DEFAULT_PORTS["http"])
@@ -101,22 +101,22 @@ class OwnLocations(Stage):
             elif type(fact) is ExchangeEnd:
                 self._hosts.pop(x, None)
             elif type(fact) is HttpResponse and frame.direction is not C2S:
-                headers = self._mapped(fact.headers, self._hosts.get(x, ""))
+                headers = self._mapped(fact, self._hosts.get(x, ""))
                 if headers is not None:
                     changed = [*seen] if changed is None else changed
                     head = HttpResponse(fact.status, fact.reason, headers)
                     changed[place] = Frame(frame.direction, fact=head, exchange=x)
         return PASS if changed is None else (Send(changed),)
 
-    def _mapped(self, headers: Headers, host: str) -> Headers | None:
+    def _mapped(self, head: HttpResponse, host: str) -> Headers | None:
         """Return the fields for a client that calls us `host`; None if they stay as they are."""
-        if not any(name.lower() in _FIELDS for name, _ in headers):
+        if not any(map(head.values, _FIELDS)):
             return None
         mapped = [
             (name, self._own(name, value, host) if name.lower() in _FIELDS else value)
-            for name, value in headers
+            for name, value in head.headers
         ]
-        return mapped if mapped != headers else None
+        return mapped if mapped != head.headers else None
 
     def _own(self, name: str, value: str, host: str) -> str:
         scheme, authority, rest = _split(value)

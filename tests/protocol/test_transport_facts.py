@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.protocol.transport_facts import HttpRequest, HttpResponse, ProcessExit, header
+from mcpmock.protocol.transport_facts import HttpRequest, HttpResponse, ProcessExit
 
 FIELDS = [
     ("Accept", " \ta\xa0\t "),
@@ -16,10 +16,20 @@ FIELDS = [
 
 def test_headers_are_found_in_any_case() -> None:
     """The first field of a name counts, without the spaces and tabs around its value."""
-    found = [header(FIELDS, name) for name in ("accept", "x", "y", "Content-TYPE")]
+    head = HttpRequest("GET", "/", FIELDS)
+    found = [head.header(name) for name in ("accept", "x", "y", "Content-TYPE")]
 
     assert ["a\xa0", "", None, "Text/HTML ; charset=x"] == found
-    assert "a\xa0" == HttpRequest("GET", "/", FIELDS).header("ACCEPT")
+    assert ["a\xa0", "b"] == [*head.values("ACCEPT")]
+    assert [] == [*HttpResponse(200, "OK", FIELDS).values("y")]
+
+
+def test_heads_as_keys() -> None:
+    """Equal heads are one key, in whichever list their fields stand."""
+    one, same = (HttpRequest("GET", "/", [*FIELDS]) for _ in range(2))
+
+    assert {one: 1, HttpRequest("GET", "/", FIELDS[:1]): 2}[same] == 1
+    assert {HttpResponse(200, "OK", FIELDS)} == {HttpResponse(200, "OK", [*FIELDS])}
 
 
 def test_media_types() -> None:

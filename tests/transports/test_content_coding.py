@@ -45,7 +45,7 @@ def test_codings_are_taken_off(name: str, size: int) -> None:
     """Any of them, in any split."""
     text = random.Random(1).randbytes(3000) * 2
     data = ENCODE[name](text)
-    codings = codings_of([("Content-Encoding", name)])
+    codings = listed_codings([("Content-Encoding", name)])
     decoder = ContentDecoder(codings)
     pieces = [data[at : at + size] for at in range(0, len(data), size)]
 
@@ -80,7 +80,7 @@ def test_what_stands_behind_a_member(data: bytes, text: bytes) -> None:
 )
 def test_the_codings_of_a_head(fields: list[tuple[str, str]], codings: tuple[str, ...]) -> None:
     """They are listed in the order in which they were applied, in one field or in several."""
-    assert codings == codings_of(fields)
+    assert codings == listed_codings(fields)
 
 
 @pytest.mark.parametrize("codings", [("br",), ("zstd",), ("gzip", "br"), ("gzip",) * 5])
@@ -100,6 +100,10 @@ def test_what_is_encoded_can_be_read_at_once(codings: tuple[str, ...]) -> None:
 def of_response(media: str, coding: str) -> BodyReader:
     head = HttpResponse(200, "", [("content-type", media), ("content-encoding", coding)])
     return BodyReader.of_response(5, head, mcp=True)
+
+
+def listed_codings(fields: list[tuple[str, str]]) -> tuple[str, ...]:
+    return codings_of(HttpResponse(200, "OK", fields))
 
 
 def carried(media: str, frames: list[Frame]) -> bytes:
@@ -124,7 +128,9 @@ def test_a_body_is_decoded_and_leaves_as_it_came(name: str, size: int) -> None:
         kept = [frame for frame in frames if frame.fact != HttpBody(unkept=True)]
 
         assert raws == [frame.raw for frame in kept]
-        assert {", ".join(codings_of([("content-encoding", name)]))} == {f.decoded for f in kept}
+        assert {", ".join(listed_codings([("content-encoding", name)]))} == {
+            f.decoded for f in kept
+        }
         assert data == carried(media, frames)
 
 

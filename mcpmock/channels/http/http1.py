@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
+from typing import NamedTuple
 
 import h11
 
@@ -20,7 +21,6 @@ from mcpmock.protocol.transport_facts import (
     HttpBody,
     HttpRequest,
     HttpResponse,
-    header,
 )
 from mcpmock.transports.body import BodyWriter
 from mcpmock.transports.cors import with_cors
@@ -38,14 +38,16 @@ from .chunked import Chunks, chunk
 MAX_HEAD_BYTES = 1 << 16
 """The longest head, in bytes."""
 _MAX_CACHED_BYTES = 1 << 12
+_CACHED_HEADS = 256
+"""How many heads are remembered: a client and a server send the same ones again and again."""
 _TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
 _TARGET = re.compile(r"[\x21-\x7e\x80-\xff]+")
 _BODILESS = {204, 304}  # nor has a response to HEAD a body, whatever its head says: RFC 9112, 6.3
-_FRAMING = {"content-length", "transfer-encoding"}
 _PLAIN = re.compile(  # one meaning only: no folding, no bare line ends, no control characters
     rb"HTTP/1\.1 ([2-9][0-9]{2})(?: ([^\x00-\x1f\x7f]*))?\r\n"
     rb"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]+:[^\x00-\x08\x0a-\x1f\x7f]*\r\n)*)\r\n"
 )
+_END_OF_HEAD = b"\r\n\r\n"
 _ALL = h11.EndOfMessage()
 
 
@@ -71,11 +73,11 @@ def _is_token(text: str) -> bool:
 
 def read_head(head: bytes) -> RequestHead | str:
     """Return what a request's head says, or why it is refused."""
-    # speed: 0.2 us, read anew 12: a client sends the same head again and again (python -m timeit)
+    # speed: 0.2 us, read anew 12 (python -m timeit)
     return _read_head(head) if len(head) <= _MAX_CACHED_BYTES else _read_head.__wrapped__(head)
 
 
-@lru_cache(maxsize=256)
+@lru_cache(_CACHED_HEADS)
 def _read_head(head: bytes) -> RequestHead | str:
     return lint(head) or RequestHead(head)
 
@@ -102,7 +104,7 @@ class RequestHead:
         self.waits = self.http_1_1 and known.get("expect", "").lower() == "100-continue"
         """Whether the client sends the body only after a 100 Continue (RFC 9110, 10.1.1)."""
         if "connection" in known:
-            self.closing |= _closes(self.request.headers)
+            self.closing |= _closes(self.request)
 
 
 class RequestBody:
@@ -129,6 +131,42 @@ class RequestBody:
         return data
 
 
+class _PlainHead(NamedTuple):
+    """The head of a response that has one meaning only. Its body is so long, or in chunks; both
+    are None where that has no meaning either, but for a response without a body.
+    """
+
+    response: HttpResponse
+    length: int | None
+    chunked: bool
+    closing: bool
+
+
+def _read_plain(head: bytes) -> _PlainHead | None:
+    """Return what the head of a response says, if it has one meaning only."""
+    # speed: 0.2 us, read anew 4 (python -m timeit)
+    known = len(head) <= _MAX_CACHED_BYTES
+    return _read_response(head) if known else _read_response.__wrapped__(head)
+
+
+@lru_cache(_CACHED_HEADS)
+def _read_response(head: bytes) -> _PlainHead | None:
+    found = _PLAIN.fullmatch(head)
+    if found is None:
+        return None
+    status, reason, lines = found.groups()
+    parted = [line.partition(":") for line in lines.decode("latin-1").split("\r\n")[:-1]]
+    headers = [(name, value.strip(" \t")) for name, _, value in parted]
+    response = HttpResponse(int(status), (reason or b"").decode("latin-1"), headers)
+    lengths, codings = response.values("content-length"), response.values("transfer-encoding")
+    return _PlainHead(
+        response,
+        _number(lengths[0]) if len(lengths) == 1 and not codings else None,
+        codings == ["chunked"] and not lengths,
+        _closes(response),
+    )
+
+
 class ResponseReader:
     """One response, out of what comes over a connection: its head, and its body as it comes.
 
@@ -150,15 +188,15 @@ class ResponseReader:
         """
         if not self._begun:
             self._begun = True
-            plain = _PLAIN.match(data)
-            response = None if plain is None else self._plain(plain)
-            if plain is None or response is None:
+            end = data.find(_END_OF_HEAD) + len(_END_OF_HEAD)
+            plain = _read_plain(data[:end])
+            if plain is None or not self._is_framed(plain):
                 self._parser = h11.Connection(h11.CLIENT, max_incomplete_event_size=MAX_HEAD_BYTES)
                 self._parser.send(_asked(self._method))
                 self._parser.send(_ALL)
             else:
-                yield response
-                data = data[plain.end() :]
+                yield plain.response
+                data = data[end:]
         elif not data and self._parser is None:
             raise ValueError("closed in the middle")
         if self._parser is not None:
@@ -173,29 +211,14 @@ class ResponseReader:
             self._left -= min(self._left, len(data))
             self.done = not self._left
 
-    def _plain(self, head: re.Match[bytes]) -> HttpResponse | None:
-        """Return the response, and in which way its body comes, if that is one of the two usual
-        ones.
-        """
-        status, reason, lines = head.groups()
-        parted = [line.partition(":") for line in lines.decode("latin-1").split("\r\n")[:-1]]
-        headers = [(name, value.strip(" \t")) for name, _, value in parted]
-        names = [name.lower() for name, _ in headers]
-        response = HttpResponse(int(status), (reason or b"").decode("latin-1"), headers)
-        framing = [name for name in names if name in _FRAMING]
-        if self._method == "HEAD" or response.status in _BODILESS:
-            pass
-        elif framing == ["content-length"]:
-            length = _number(header(headers, "content-length"))
-            if length is None:
-                return None
-            self._left = length
-        elif framing == ["transfer-encoding"] and header(headers, framing[0]) == "chunked":
-            self._chunks = Chunks()
-        else:
-            return None
-        self.again = "connection" not in names or not _closes(headers)
-        return response
+    def _is_framed(self, head: _PlainHead) -> bool:
+        """Return whether the body comes in one of the two usual ways, and note in which."""
+        self.again = not head.closing
+        if self._method == "HEAD" or head.response.status in _BODILESS:
+            return True
+        self._left = head.length or 0
+        self._chunks = Chunks() if head.chunked else None
+        return head.chunked or head.length is not None
 
     def _by_h11(self, parser: h11.Connection, data: bytes) -> Iterator[HttpResponse | bytes]:
         parser.receive_data(data)
@@ -227,9 +250,9 @@ def _asked(method: str) -> h11.Request:
     return h11.Request(method=method, target="/", headers=[("Host", "upstream")])
 
 
-def _closes(headers: Headers) -> bool:
+def _closes(head: HttpRequest | HttpResponse) -> bool:
     """Return whether the sender says that this is the last on its connection."""
-    options = ",".join([value for name, value in headers if name.lower() == "connection"])
+    options = ",".join(head.values("connection"))
     return "close" in [option.strip() for option in options.lower().split(",")]
 
 
@@ -266,19 +289,33 @@ class RequestWriter:
 
     def _begin(self, size: int, *, whole: bool) -> bytes:
         request = self._head
-        headers = request.headers
         if whole:
             self._left = size
-            if size or request.has_body:
-                headers = _counted(headers, size)
-        elif (given := _number(header(headers, "content-length"))) is None:
-            self._chunked = True
-            headers = [*headers, ("Transfer-Encoding", "chunked")]
-        else:
-            self._left = given
-        if not (_TOKEN.fullmatch(request.method) and _TARGET.fullmatch(request.target)):
-            raise ValueError(f"invalid request line: {request.method!r} {request.target!r}")
-        return head_bytes(f"{request.method} {request.target} HTTP/1.1", headers)
+            return _counted_head(request, size)
+        given = _number(request.header("content-length"))
+        self._chunked, self._left = given is None, given or 0
+        return _request_head(request, [("Transfer-Encoding", "chunked")] if given is None else [])
+
+
+@lru_cache(_CACHED_HEADS)
+def _counted_head(request: HttpRequest, size: int) -> bytes:
+    """Return a head with the right Content-Length, where one was or at the end."""
+    # speed: 0.2 us, made anew 4 (python -m timeit)
+    length = ("Content-Length", str(size))
+    given = request.values(length[0])
+    if [*given] == [length[1]] or not (size or request.has_body):
+        return _request_head(request, [])
+    if not given:
+        return _request_head(request, [length])
+    fields = [(n, length[1] if n.lower() == "content-length" else v) for n, v in request.headers]
+    return _request_head(HttpRequest(request.method, request.target, fields), [])
+
+
+def _request_head(request: HttpRequest, added: Headers) -> bytes:
+    if not (_TOKEN.fullmatch(request.method) and _TARGET.fullmatch(request.target)):
+        raise ValueError(f"invalid request line: {request.method!r} {request.target!r}")
+    start = f"{request.method} {request.target} HTTP/1.1"
+    return head_bytes(start, [*request.headers, *added])
 
 
 class ResponseWriter:
@@ -340,28 +377,26 @@ class ResponseWriter:
 
     def _begin(self, response: HttpResponse, size: int) -> bytes:
         """Return the head; `size` bytes of the body are there, and all of them if it has ended."""
-        headers = with_cors(end_to_end(response.headers), self._cors)
+        added: Headers = []
         whole = self.ended == "eof"
         self._mute = self._method == "HEAD" or response.status in _BODILESS
         if self._mute:
             pass
-        elif (length := header(headers, "content-length")) is not None:
+        elif (length := response.header("content-length")) is not None:
             self._left = _number(length)
             if self._left is None or (whole and self._left != size):
                 self.closing = True
         elif whole:
-            headers.append(("Content-Length", str(size)))
+            added.append(("Content-Length", str(size)))
             self._left = size
         elif self.http_1_1:
             self._chunked = True
-            headers.append(("Transfer-Encoding", "chunked"))
+            added.append(("Transfer-Encoding", "chunked"))
         else:
             self.closing = True
         if self.closing:
-            headers.append(("Connection", "close"))
-        if not 200 <= response.status <= 999:
-            raise ValueError(f"invalid status: {response.status}")
-        return head_bytes(f"HTTP/1.1 {response.status} {response.reason}", headers)
+            added.append(("Connection", "close"))
+        return _response_head(response, (*self._cors,), (*added,))
 
     def _framed(self, data: bytes) -> bytes:
         last = self.ended == "eof"
@@ -376,13 +411,14 @@ class ResponseWriter:
         return data
 
 
-def _counted(headers: Headers, size: int) -> Headers:
-    """Set the right Content-Length, where one was or at the end."""
-    length, given = str(size), header(headers, "content-length")
-    if given is None:
-        return [*headers, ("Content-Length", length)]
-    names = [name.lower() for name, _ in headers]
-    if given == length and names.count("content-length") == 1:
-        return headers
-    fields = zip(names, headers, strict=True)
-    return [(field[0], length) if name == "content-length" else field for name, field in fields]
+@lru_cache(_CACHED_HEADS)
+def _response_head(
+    response: HttpResponse,
+    cors: Sequence[tuple[str, str]],
+    added: Sequence[tuple[str, str]],
+) -> bytes:
+    # speed: 0.4 us, made anew 3 (python -m timeit)
+    if not 200 <= response.status <= 999:
+        raise ValueError(f"invalid status: {response.status}")
+    headers = with_cors(end_to_end(response.headers), cors)
+    return head_bytes(f"HTTP/1.1 {response.status} {response.reason}", [*headers, *added])
