@@ -540,14 +540,12 @@ def event_line(n: int, t: int, frame: Frame, *, session: int = 1, redacted: bool
     if ordinary and session == 1 and not redacted and embeddable(frame.raw):
         middle = (_C2S_MESSAGE if frame.direction is C2S else _S2C_MESSAGE) % t
         return b'{"n":%d%b%b}\n' % (n, middle, frame.raw)
-    parts = [b'{"n":%d,"t":%d' % (n, t)]
-    if session != 1:
-        parts.append(b',"s":%d' % session)
+    place = b"" if session == 1 else b',"s":%d' % session
     if frame.exchange is not None:
-        parts.append(b',"x":%d' % frame.exchange)
+        place += b',"x":%d' % frame.exchange
     if not isinstance(frame.fact, (messages.Stderr, messages.ProcessExit)):
-        parts.append(b',"d":"%b"' % frame.direction.value.encode())
-    parts += (b",", *_fields(frame))
+        place += b',"d":"c2s"' if frame.direction is C2S else b',"d":"s2c"'
+    parts = [b'{"n":%d,"t":%d%b,' % (n, t, place), *_fields(frame)]
     if frame.fact is None and frame.eol != b"\n" and (frame.eol or frame.exchange is None):
         parts.append(b',"eol":' + _json.encode(frame.eol.decode()))
     if frame.decoded is not None and type(frame.fact) is not messages.SseMeta:

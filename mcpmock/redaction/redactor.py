@@ -9,9 +9,9 @@ redacted cassette still answers. Here is where texts stand in frames, heads and 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Hashable, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import attrs
 import msgspec
@@ -41,10 +41,14 @@ __all__ = ["HOLE", "PLACEHOLDER", "RULES", "Redactor", "redaction_of"]
 RULES = 3
 """The version of the rules, written into the header of every take."""
 
-_MAX_CACHED_FIELDS = 4096
+_MAX_CACHED = 512
+"""How many heads, fields and targets are remembered."""
 _MAX_UNFINISHED_BYTES = 1024
 _ENDS_IN_PLACEHOLDER = lazy_pattern(PLACEHOLDER + rb"[\w-]+:\d+\Z")
 _KEY_LINES = lazy_pattern(rb"[\w+/=:,.\s-]*?(?=-----END)|[\w+/=:,.\s-]*+\Z")
+
+
+_T = TypeVar("_T")
 
 
 @attrs.define(eq=False, repr=False)
@@ -55,11 +59,9 @@ class Redactor(TextRedactor):
     """Whether standard error stopped in the middle of a private key."""
     _unfinished: bytes = b""
     """The last line of standard error so far, if it is not finished."""
-    _redacted_fields: dict[tuple[str | None, str], tuple[str, int]] = attrs.field(factory=dict)
-    """A cache, because they repeat: header fields and targets as recorded, and how many of their
-    values were replaced.
-    """
-    _known_in_fields: int = 0
+    _cache: dict[Hashable, tuple[Any, int]] = attrs.field(factory=dict)
+    """Heads, header fields and targets as recorded, and how many of their values were replaced."""
+    _known_in_cache: int = 0
     """How many values were known when the cache was filled."""
 
     def read_again(self) -> None:
@@ -114,6 +116,10 @@ class Redactor(TextRedactor):
         """Return a head without the secrets in its fields and target; the same object if it has
         none.
         """
+        # speed: 0.6 us, field by field 5 (python -m timeit)
+        return self._once(head, lambda: self._redacted_head(head))
+
+    def _redacted_head(self, head: HttpRequest | HttpResponse) -> HttpRequest | HttpResponse:
         headers = [(field[0], self._redacted_field(*field)) for field in head.headers]
         if isinstance(head, HttpResponse):
             same = headers == head.headers
@@ -241,18 +247,16 @@ class Redactor(TextRedactor):
 
     def _redacted_field(self, name: str | None, text: str) -> str:
         """Return the value of a header field, or, without a name, a target."""
-        self.table.path = ("http", "target" if name is None else name)
-        cached = self._current_fields().get((name, text))
-        if cached is not None and self.table.places is None:
-            self.table.count += cached[1]
-            return cached[0]
+        return self._once((name, text), lambda: self._scan_field(name, text))
+
+    def _scan_field(self, name: str | None, text: str) -> str:
         # Recording stdio needs none of them.
         from mcpmock.protocol.mirrored_headers import decode_raw_field
 
         from .headers import in_field, in_url, is_of_protocol
 
-        before, raw = self.table.count, text.encode("utf-8", "surrogateescape")
-
+        self.table.path = ("http", "target" if name is None else name)
+        raw = text.encode("utf-8", "surrogateescape")
         look = Look(own=name is None or not is_of_protocol(name))
         kind_of = self.rules.kind_of if look.own else self.rules.built_in_kind
         mirrored = None if name is None else self._kind_of_mirrored(name)
@@ -263,9 +267,7 @@ class Redactor(TextRedactor):
                 found = [(Span(0, len(part)), mirrored)]
             return self._scan_text(part, 0, found, decode_raw_field, look=look)
 
-        redacted = self._settle(raw, scan).decode("utf-8", "surrogateescape")
-        self._current_fields()[name, text] = redacted, self.table.count - before
-        return redacted
+        return self._settle(raw, scan).decode("utf-8", "surrogateescape")
 
     def _kind_of_mirrored(self, name: str) -> str | None:
         """Return the kind of a field that repeats an argument which a path names."""
@@ -275,15 +277,22 @@ class Redactor(TextRedactor):
         mirrors = name.lower().startswith(PARAMETER_PREFIX)
         return self.rules.kind_of_last_name(argument) if mirrors else None
 
-    def _current_fields(self) -> dict[tuple[str | None, str], tuple[str, int]]:
-        """Return the cache. A value that became known since it was filled may stand in any
-        field.
+    def _once(self, key: Hashable, redact: Callable[[], _T]) -> _T:
+        """Return what `redact` gives for what repeats. A value that became known since may stand
+        in any of it.
         """
-        known = len(self.table.known)
-        if known != self._known_in_fields or len(self._redacted_fields) >= _MAX_CACHED_FIELDS:
-            self._redacted_fields.clear()
-            self._known_in_fields = known
-        return self._redacted_fields
+        table, known = self.table, len(self.table.known)
+        if known != self._known_in_cache or len(self._cache) >= _MAX_CACHED:
+            self._cache.clear()
+            self._known_in_cache = known
+        cached = self._cache.get(key)
+        if cached is not None and table.places is None:
+            table.count += cached[1]
+            return cast("_T", cached[0])
+        before, redacted = table.count, redact()
+        if known == len(table.known):
+            self._cache[key] = redacted, table.count - before
+        return redacted
 
 
 def redaction_of(rules: RedactionRules) -> dict[str, Any]:
