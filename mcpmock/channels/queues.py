@@ -69,7 +69,7 @@ class WriteQueue:
         self._sink = sink
         data, self._waiting, self.held = b"".join(self._waiting), [], 0
         self._put(data)
-        self._changed.unpark_all()
+        self._note_change()
 
     def put(self, data: bytes) -> None:
         """Take `data` for writing, behind all that was put before."""
@@ -92,22 +92,26 @@ class WriteQueue:
         if data:
             self._waiting.append(data)
             self.held += len(data)
-            if self._changed:
-                self._changed.unpark_all()
+            self._note_change()
 
     def end(self) -> None:
         """Put nothing after what is held."""
         self.ended = True
         if not self.held:
             self._emptied()
-        self._changed.unpark_all()
+        self._note_change()
 
     def drop(self, error: trio.BrokenResourceError | None = None) -> None:
         """Drop what is held, and take nothing any more."""
         self._broken = self._broken or error or trio.BrokenResourceError("closed")
         self._waiting, self.held = [], 0
         self._emptied = _nothing  # what it belongs to is over, and is not to be kept by it
-        self._changed.unpark_all()
+        self._note_change()
+
+    def _note_change(self) -> None:
+        # speed: 0.1 us where nothing waits, by the lot itself 0.5 (python -m timeit)
+        if self._changed:
+            self._changed.unpark_all()
 
     async def run(self) -> None:
         """Move what is held, until the end or until the sink takes nothing any more."""
@@ -130,7 +134,7 @@ class WriteQueue:
                 return
             rest = rest[taken:]
             self.held -= taken
-            self._changed.unpark_all()
+            self._note_change()
         if not self.held:
             self._emptied()
 

@@ -22,6 +22,10 @@ PROTOCOL_VERSION_HEADER = "MCP-Protocol-Version"
 LAST_EVENT_ID_HEADER = "Last-Event-ID"
 """In a GET that resumes an event stream (WHATWG HTML, 9.2; MCP 2025-03-26 to 2025-11-25)."""
 _WITH_BODY = {"POST", "PUT", "PATCH"}
+REMEMBERED_HEADS = 128
+"""Of how many heads it is remembered what was made of them. Clients and servers send the same ones
+again and again; each may be long.
+"""
 _STOP_SIGNALS = (1, 2, 15)
 """SIGHUP, SIGINT and SIGTERM, which have these numbers on every machine."""
 REPEATING_STATUSES = {307, 308}

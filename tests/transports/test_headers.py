@@ -22,7 +22,7 @@ from mcpmock.transports.headers import (
     split_origin,
 )
 
-OWN = ["127.0.0.1:8080"]
+OWN = ("127.0.0.1:8080",)
 UPSTREAM = Upstream("https", "mcp.example", 443, "/mcp")
 
 
@@ -216,7 +216,7 @@ def test_end_to_end(headers: Headers, expected: Headers) -> None:
 def test_host(host: str, expected: str) -> None:
     """A Host that means us becomes the upstream's, a foreign one stays."""
     head = for_upstream(
-        HttpRequest("GET", "/a", [("HOST", host)]), UPSTREAM, [*OWN, "box.local:8080"]
+        HttpRequest("GET", "/a", [("HOST", host)]), UPSTREAM, (*OWN, "box.local:8080")
     )
 
     assert ("HOST", expected) == head.headers[0]
@@ -242,7 +242,7 @@ def test_origin(origin: str, expected: str) -> None:
     """
     head = HttpRequest("GET", "/a", [("Host", "x"), ("Origin", origin)])
 
-    assert ("Origin", expected) == for_upstream(head, UPSTREAM, [*OWN, "box.local:80"]).headers[1]
+    assert ("Origin", expected) == for_upstream(head, UPSTREAM, (*OWN, "box.local:80")).headers[1]
 
 
 def test_our_authority_without_a_port() -> None:
@@ -250,7 +250,7 @@ def test_our_authority_without_a_port() -> None:
     head = HttpRequest("GET", "/a", [("Host", "box"), ("Origin", "https://box")])
 
     assert ["mcp.example", "https://mcp.example", "identity"] == [
-        value for _, value in for_upstream(head, UPSTREAM, ["box"]).headers
+        value for _, value in for_upstream(head, UPSTREAM, ("box",)).headers
     ]
 
 

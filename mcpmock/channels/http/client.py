@@ -109,7 +109,7 @@ class _ClientExchange:
         self._channel = channel
         self._reset()
         self._wrong = ""
-        self._connecting = trio.CancelScope()
+        self._connecting: trio.CancelScope | None = None
         self._wire: Wire | None = None
         self._moving = False
         self._body: BodyReader | None = None
@@ -168,9 +168,9 @@ class _ClientExchange:
         if self._as_it_is and (self._wire is None or self.out.held):
             self._parting = how
             return
-        self._connecting.cancel()
-        if self._renewing is not None:
-            self._renewing.cancel()
+        for waiting in (self._connecting, self._renewing):
+            if waiting is not None:
+                waiting.cancel()
         if how == "reset" and self._wire is not None:
             self._wire.reset_on_close()
         self._finish()
@@ -235,7 +235,7 @@ class _ClientExchange:
     async def _say_again(self) -> list[Frame]:
         """Send the request once more, on another connection. Gives what is heard then."""
         self.out = WriteQueue(emptied=self._emptied, lossy=True)
-        self._moving, self._connecting = False, trio.CancelScope()
+        self._moving = False
         self._reset()
         for data, last in self._said or ():
             self._say(data, last=last)
@@ -255,7 +255,7 @@ class _ClientExchange:
             )
         wire = None
         try:
-            with self._connecting:
+            with trio.CancelScope() as self._connecting:
                 wire = await self._connections.open()
         except (OSError, trio.BrokenResourceError, McpMockError) as error:
             return self._bad_gateway(
@@ -390,7 +390,7 @@ class HttpClientChannel(HttpEnd[_ClientExchange]):
         path = upstream.target.partition("?")[0]
         self.upstream = upstream
         self._connect = connect
-        self._own = own
+        self._own = tuple(own)
         self._is_mcp = is_mcp or (lambda head: head.path == path)
         self._client_of = client_of
         self._credentials = credentials
