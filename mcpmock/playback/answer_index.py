@@ -181,6 +181,7 @@ class _Reading:
     _open: dict[bytes, int] = attrs.field(factory=dict)
     """The open calls of the client, by id."""
     _by_token: dict[bytes, int] = attrs.field(factory=dict)
+    _tokens: dict[int, bytes] = attrs.field(factory=dict)
     _closed: dict[bytes, int] = attrs.field(factory=dict)
     """The calls that were answered or cancelled, by id."""
     _closings: int = 0
@@ -281,7 +282,7 @@ class _Reading:
         self.written.append(NONE if method in BY_METHOD_ALONE else hash(raw))
         self._open[id_] = number
         if token is not None:
-            self._by_token[token] = number
+            self._by_token[token], self._tokens[number] = number, token
 
     def _note_answer(self, place: int, id_: bytes, envelope: Envelope) -> None:
         if id_ not in self._open or id_ == b"null" or _is_no_response(envelope):
@@ -294,7 +295,11 @@ class _Reading:
             self.answers[call], self.stops[call] = place, len(self.requests)
 
     def _close(self, id_: bytes) -> int:
-        """Close an open call; gives its number."""
+        """Close an open call; gives its number. One that had its id before is forgotten."""
+        former = self._closed.get(id_, NONE)
+        token = self._tokens.get(former)
+        if token is not None and self._by_token.get(token) == former:
+            del self._by_token[token]
         call = self._closed[id_] = self._open.pop(id_)
         self._closing[call] = self._closings
         self._closings += 1

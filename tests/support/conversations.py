@@ -111,8 +111,9 @@ def take(random: Random) -> Iterator[Line]:
     yield from first
     if random.random() < 0.9:
         yield from (c(hello(random)), s(WELCOME), c(INITIALIZED))
+    few = odd and random.random() < 0.3  # ids come again
     rows: list[list[Line]] = [
-        [*_call_row(random, random.choice((n, n, f"i{n}")), questions, odd=odd)]
+        [*_call_row(random, n % 3 if few else random.choice((n, n, f"i{n}")), questions, odd=odd)]
         for n in range(1, random.randint(2, 9))
     ]
     rows += [[s(notification("log", {"n": n}))] for n in range(random.choice((0, 0, 3)))]
