@@ -40,7 +40,8 @@ function show(button, title, runs) {
 			el("p.cut", message, ": ", MEANINGS[verdict] || verdict, oracle && ` (${oracle})`, reaction && `; reaction: ${reaction}`),
 			verdict === "unreached" && el("p", "Its place never came: the other side had sent more or less by then, or ended before."),
 			failure != null && el("p", el("button", { onclick: () => { $("failure-" + failure).scrollIntoView(); $("failure-" + failure).focus(); } }, `Failure ${failure}`)));
-	})), runs.length > 500 && el("p.cut", `and ${many(runs.length - 500, "more run")}`));
+	})));
+	put(pane, runs.length > 500 && el("p.cut", `and ${many(runs.length - 500, "more run")}`));
 	pane.hidden = false;
 	pane.scrollTop = pane.parentNode.scrollTop = 0;
 }

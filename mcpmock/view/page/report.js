@@ -25,7 +25,8 @@ class Recording {
 		for (let i = start; i < this.size; i++) {
 			const call = c.call[i], kind = this.kind(i);
 			this.answers.push(-1);
-			this.ends.push(0); // of a call: where its answer, or what was last said of it, stands
+			// Of a call: where its answer, or what was last said of it, stands.
+			this.ends.push(0);
 			if (!c.item[i]) this.byEvent.set(c.take[i] + ":" + c.n[i], i);
 			if (call != null && call !== i) {
 				add(this.children, call, i);
@@ -70,10 +71,8 @@ class Recording {
 		const found = new Uint8Array(this.size), hay = this.haystack(), needle = text.toLowerCase();
 		let i = 0;
 		for (let at = hay.indexOf(needle); at >= 0; at = hay.indexOf(needle, this.begins[i])) {
-			let low = i, high = this.size;
-			while (high - low > 1) { const middle = (low + high) >> 1; if (this.begins[middle] <= at) low = middle; else high = middle; }
-			found[low] = 1;
-			i = low + 1;
+			i = bisect(this.begins, at + 1);
+			found[i - 1] = 1;
 			if (i >= this.size) break;
 		}
 		return found;
@@ -86,6 +85,13 @@ class Recording {
 	}
 
 	callOf(i) { return this.kind(i) === "request" ? i : this.c.call[i] ?? -1; }
+}
+
+// The index of the first of sorted values that is not smaller.
+function bisect(values, value) {
+	let low = 0, high = values.length;
+	while (low < high) { const middle = (low + high) >> 1; if (values[middle] < value) low = middle + 1; else high = middle; }
+	return low;
 }
 
 function add(map, key, value) {
@@ -215,7 +221,7 @@ function payloadView(text, size, marks = new Map()) {
 			}
 			line.parts.forEach(show);
 			if (folded.has(at)) {
-				put(row, el("span.cut", ` ${many(line.end - at - 1, "line")} `));
+				put(row, el("span.cut", ` ${lines[at + 1].parts.map((part) => part[1]).join("").slice(0, 40)} … ${many(line.end - at - 1, "line")} `));
 				lines[line.end]?.parts.forEach(show);
 				at = line.end;
 			}
@@ -245,8 +251,8 @@ function partView(kind, text) {
 		put(made, el("button", { onclick: (event) => { event.target.replaceWith(put(el("span"), text.slice(4000))); } }, `${many(text.length - 4000, "more character")}`));
 	}
 	if (kind === "str" && text.includes("\\n") && text.length < MAX_SHOWN) {
-		put(made, el("button", { title: "Show as text", "aria-label": "Show as text",
-			onclick: (event) => { const next = event.target.nextSibling; if (next) next.remove(); else event.target.after(put(el("pre"), unquoted(text))); } }, "¶"));
+		put(made, el("button", {
+			onclick: (event) => { const next = event.target.nextSibling; if (next) next.remove(); else event.target.after(put(el("pre"), unquoted(text))); } }, "as text"));
 	}
 	return made;
 }
@@ -254,11 +260,15 @@ function partView(kind, text) {
 // ---- state
 
 let recordings = [], diff = null, tab = 0, rec = null;
-let about = {}, home = 0; // what the page is about, and the view that it opens on
-let live = false, token = null, stream = null, below = 0; // of a page that `mcpmock watch` serves
+// What the page is about, and the view that it opens on.
+let about = {}, home = 0;
+// Of a page that `mcpmock watch` serves.
+let live = false, token = null, stream = null, below = 0;
 let shown = [], chosen = -1, range = null, opened = false, applied = 0, allTold = false;
-let fits = () => true; // whether a row fits the filter
-let matches = fits; // and the stretch of time, through whatever lens
+// Whether a row fits the filter.
+let fits = () => true;
+// And the stretch of time, through whatever lens.
+let matches = fits;
 const hidden = new Set(["http"]), field = $("query");
 
 const isDiff = () => tab === "diff";
@@ -313,21 +323,27 @@ function applyQuery(from = 0) {
 	if (!from) setTimeout(drawLanes);
 }
 
-const nearest = (i) => { // the index in `shown` of a row, or of the first behind it
-	let low = 0, high = shown.length;
-	while (low < high) { const middle = (low + high) >> 1; if (shown[middle] < i) low = middle + 1; else high = middle; }
-	return low;
-};
+// The index in `shown` of a row, or of the first behind it.
+const nearest = (i) => bisect(shown, i);
+
+// The time in its take at a place of the axis.
+function timeAt(u) {
+	const i = Math.max(bisect(rec.u, u + 1) - 1, 0);
+	return rec.c.t[i] + u - rec.u[i];
+}
 
 // ---- the list
 
 const EVENT_COLUMNS = "#.num|time.num.c-time|way.c-way|kind|method, id|took.num.c-latency|when.c-wave|content";
-const DIFF_COLUMNS = "verdict|rule.c-rule|call.c-call|at.c-path|before → after";
+const DIFF_COLUMNS = "verdict|call|before → after, at";
 
 function drawColumns() {
 	const columns = (isDiff() ? DIFF_COLUMNS : EVENT_COLUMNS).split("|").map((column) => column.split("."));
 	$("columns").replaceChildren(...columns.map(([name, ...kinds]) => el(["span", ...kinds].join("."), { role: "columnheader" }, name)));
 	$("list").classList.toggle("d", isDiff());
+	if (isDiff()) return;
+	$("list").style.setProperty("--n", Math.max(4, String(rec.c.n[rec.size - 1]).length) + 0.5 + "ch");
+	$("list").style.setProperty("--way", (rec.sessions > 1 || rec.exchanges.size ? 9 : 4) + "ch");
 }
 
 function drawRows() {
@@ -352,11 +368,12 @@ function eventRow(i) {
 	const c = rec.c, kind = rec.kind(i), method = rec.method(i) || "", row = el("div", { class: "row " + (kind === "opaque" && !c.raw[i] ? "sse" : kind) });
 	if (method === "notifications/cancelled") row.classList.add("cancel");
 	const session = (rec.sessions > 1 ? ` s${c.s[i]}` : "") + (c.x[i] != null ? ` x${c.x[i]}` : "");
-	const tool = kind === "request" && rec.tool(i), name = tool ? `${method} ${tool}` : kind === "notification" ? method.replace(/^notifications./, "") : method, text = c.summary[i] || (kind === "opaque" ? "(no data)" : "");
+	if (chosen >= 0 && rec.callOf(i) >= 0 && rec.callOf(i) === rec.callOf(chosen)) row.classList.add("same");
+	const tool = kind !== "notification" && rec.tool(i), name = tool ? `${method} ${tool}` : kind === "notification" ? method.replace(/^notifications./, "") : method, text = c.summary[i] || (kind === "opaque" ? "(no data)" : "");
 	const note = c.notes[i] ? el("span.note", "[" + c.notes[i].replaceAll("\n", ", ") + "] ") : null;
 	const flag = rec.levels.has(i) && rec.problemRows.has(i) ? "⚠ " : null;
 	return put(row, el("span.num", c.n[i]), el("span.num.c-time", rec.timed ? duration(c.t[i]) : ""), el("span.c-way", (ARROWS[c.d[i]] || "·") + session), el("span.kind", flag, kind === "notification" ? "notify" : kind),
-		el("span.name", { title: plain(tool ? name : method) }, el("span", name), c.id[i] != null && el("span.cut", "#" + c.id[i])), el("span.num.c-latency", c.latency[i] != null ? duration(c.latency[i]) : ""), wave(i), el("span", note, tool && text.startsWith(tool + " ") ? text.slice(tool.length + 1) : text));
+		el("span.name", { title: plain(tool ? name : method) }, el("span", name), c.id[i] != null && el("span.cut", "#" + c.id[i])), el("span.num.c-latency", c.latency[i] != null ? duration(c.latency[i]) : ""), wave(i), el("span", { title: plain(text.slice(0, 999)) }, note, tool && text.startsWith(tool + " ") ? text.slice(tool.length + 1) : text));
 }
 
 function wave(i) {
@@ -372,7 +389,7 @@ function wave(i) {
 
 function diffRow(i) {
 	const one = diff.differences[i], row = el("div", { class: "row " + one.verdict });
-	return put(row, el("span.kind", one.verdict), el("span.c-rule", one.rule + (one.times > 1 ? ` ×${one.times}` : "")), el("span.c-call", one.call), el("span.c-path.mono", one.path), el("span", one.text));
+	return put(row, el("span.kind", one.verdict), el("span", one.call + (one.times > 1 ? ` ×${one.times}` : "")), el("span", { title: plain(one.text) }, one.text, " ", el("span.cut", one.path)));
 }
 
 // Scroll to the chosen row: to the middle, or by one row.
@@ -429,8 +446,8 @@ function follow() {
 	if (asked.has("q") && asked.get("q") !== field.value) field.value = asked.get("q");
 	applyQuery();
 	if (isDiff() && shown.length && (asked.has("difference") || innerWidth > 700)) { choose(Number(asked.get("difference")), true); openDetail(); return; }
-	if (about.error != null && !isDiff() && !asked.has("n") && rec.happened.length) { reveal(rec.happened[0][1][0]); return; }
-	if (isDiff() || !asked.has("n")) return;
+	if (isDiff()) return;
+	if (!asked.has("n")) { if (about.error != null && rec.happened.length) reveal(rec.happened[0][1][0]); return; }
 	let found = rec.byEvent.get((asked.get("take") || "1") + ":" + asked.get("n"));
 	if (found === undefined) return;
 	found += Number(asked.get("i") || 0);
@@ -481,7 +498,7 @@ function drawMap() {
 	$("map").setAttribute("aria-valuenow", range ? Math.round((range[0] / rec.width) * 100) : 0);
 }
 
-const AXIS = 14, BARS = ["bar", "barserver", "bad"];
+const AXIS = 14, NAMES = 64, TICKS = 5, BARS = ["bar", "barserver", "bad"];
 let laneHeight = 8;
 
 function drawLanes() {
@@ -489,38 +506,44 @@ function drawLanes() {
 	laneHeight = clamp(Math.floor(190 / rec.lines), 3, 15);
 	const tall = Math.min(rec.lines * laneHeight, 220) + AXIS + 4;
 	const [pen, fill, width, height] = canvasOf("lanes", tall), [from, to] = range || [0, rec.width], half = laneHeight / 2;
-	const names = laneHeight >= 7 ? Math.min(64, width / 6) : 0, at = (u) => names + ((u - from) / (to - from)) * (width - names - 4);
-	const top = (line) => AXIS + (line * laneHeight) % (tall - AXIS - 3), call = chosen < 0 ? -1 : rec.callOf(chosen), seen = (x) => x >= names && x <= width;
+	const room = width - NAMES - 4, at = (u) => NAMES + ((u - from) / (to - from)) * room, marked = [width - 44];
+	const top = (line) => AXIS + (line * laneHeight) % (tall - AXIS - 3), call = chosen < 0 ? -1 : rec.callOf(chosen), seen = (x) => x >= NAMES && x <= width;
 	const write = (text, x, y, wide) => { pen.fillStyle = color("text"); pen.fillText(text, x, y, wide); };
 	const draw = (ink, points) => { pen.strokeStyle = color(ink); pen.lineWidth = 1.5; pen.beginPath(); points.forEach(([x, y], n) => (n % 2 ? pen.lineTo(x, y) : pen.moveTo(x, y))); pen.stroke(); };
 	pen.font = "10px system-ui, sans-serif";
 	pen.textBaseline = "middle";
-	const painted = new Float64Array(8 * rec.lines).fill(-9); // by line and kind of mark: many in half a pixel are one
+	// By line and kind of mark: many in half a pixel are one.
+	const painted = new Float64Array(8 * rec.lines).fill(-9);
 	const anew = (line, mark, x) => x - painted[8 * line + mark] >= 0.5 && ((painted[8 * line + mark] = x), true);
 	rec.lanes.forEach(([take, session, way, line]) => {
 		const y = top(line), where = (rec.facts.length > 1 ? `t${take} ` : "") + (session !== 1 ? `s${session} ` : "");
 		fill("line", 0, y - 0.5, width, 0.5);
-		if (names) write(where + (way === 1 ? "client →" : "← server"), 3, y + half, names - 5);
+		if (laneHeight >= 7) write(where + (way === 1 ? "client →" : "← server"), 3, y + half, NAMES - 5);
 	});
-	let last = -99;
+	const free = (x) => seen(x) && !marked.some((one) => Math.abs(one - x) < 54) && marked.push(x);
 	for (const [u, pause] of rec.folds) {
 		const x = at(u);
-		if (!seen(x) || x - last < 54) continue;
+		if (!free(x)) continue;
 		write("⋯ " + duration(pause), x - 14, AXIS / 2);
 		fill("dim", x, AXIS, 0.5, height, 0.4);
-		last = x;
 	}
-	if (rec.starts.length > 1) rec.starts.filter((u) => seen(at(u))).forEach((u) => { fill("dim", at(u), 0, 1, height); write("take " + (rec.starts.indexOf(u) + 1), at(u) + 3, AXIS / 2); });
+	if (rec.starts.length > 1) rec.starts.forEach((u, take) => { if (free(at(u))) { fill("dim", at(u), 0, 1, height); write("take " + (take + 1), at(u) + 3, AXIS / 2); } });
+	for (let tick = 0; rec.timed && tick <= TICKS; tick++) {
+		const x = NAMES + (tick / TICKS) * room;
+		pen.textAlign = tick < TICKS ? "left" : "right";
+		if (tick === TICKS || free(x)) write(duration(timeAt(from + (tick / TICKS) * (to - from))), x, AXIS / 2);
+	}
+	pen.textAlign = "left";
 	for (let i = 0; i < rec.size; i++) {
 		const line = rec.line(i), x = at(rec.u[i]), kind = rec.kind(i), asks = kind === "request", of = rec.c.call[i];
-		if (!seen(x) && !(asks && x < names)) continue;
+		if (!seen(x) && !(asks && x < NAMES)) continue;
 		const y = top(line);
 		if (line == null) {
 			if (kind === "stderr") fill("stderr", x, height - 3, 1.5, 3);
 			if (kind === "fault") draw("cancel", [[x - 3, AXIS - 6], [x, AXIS], [x, AXIS], [x + 3, AXIS - 6]]);
 		} else if (asks) {
-			const answer = rec.answers[i], left = Math.max(x, names), wide = Math.max(at(rec.ends[i]) - left, 2);
-			if (at(rec.ends[i]) < names) continue;
+			const answer = rec.answers[i], left = Math.max(x, NAMES), wide = Math.max(at(rec.ends[i]) - left, 2);
+			if (at(rec.ends[i]) < NAMES) continue;
 			const ink = answer >= 0 && rec.kind(answer) === "error" ? 2 : rec.c.d[i] === 2 ? 1 : 0, faint = !fits(i);
 			if (anew(line, faint ? 6 : ink, left + wide)) fill(BARS[ink], left, y + 1, wide, laneHeight - 2, faint ? 0.2 : rec.cancelled.has(i) ? 0.5 : 1);
 			if (answer < 0 && anew(line, 3, left + wide)) fill("error", left + wide, y + 1, 1.5, laneHeight - 2);
@@ -537,7 +560,7 @@ function drawLanes() {
 		} else if (of == null && (rec.problemRows.has(i) || anew(line, 5, x))) fill(rec.problemRows.has(i) ? "error" : "note", x - 1.5, y + half - 2, 4, 4);
 	}
 	if (chosen >= 0 && seen(at(rec.u[chosen]))) fill("accent", at(rec.u[chosen]), 0, 1, height);
-	drawLanes.at = at; drawLanes.top = top; drawLanes.names = names; drawLanes.width = width;
+	drawLanes.at = at; drawLanes.top = top; drawLanes.width = width;
 }
 
 // The row under the pointer: a call's bar, or else the nearest mark of its line.
@@ -563,7 +586,10 @@ function setRange(from, to) {
 		range = [start, start + wide];
 	}
 	$("range").hidden = !range;
-	if (range) $("range").textContent = `${Math.max(1, Math.round(((range[1] - range[0]) / rec.width) * 100))} % of the time  ✕`;
+	if (range) {
+		const [start, end] = range.map(timeAt), split = rec.starts.some((u) => u > range[0] && u <= range[1]);
+		$("range").textContent = `${rec.timed ? duration(start) + " to " + duration(end) + (split ? "" : ", " + duration(end - start)) : ""}  ✕`;
+	}
 	drawMap();
 	drawLanes();
 	clearTimeout(setRange.later);
@@ -605,7 +631,7 @@ function wireOverview() {
 	});
 	on("lanes", "wheel", (event) => {
 		event.preventDefault();
-		const share = clamp((event.offsetX - drawLanes.names) / (drawLanes.width - drawLanes.names), 0, 1);
+		const share = clamp((event.offsetX - NAMES) / (drawLanes.width - NAMES), 0, 1);
 		if (Math.abs(event.deltaX) > Math.abs(event.deltaY)) pan(event.deltaX / 800); else zoom(event.deltaY > 0 ? 1.25 : 0.8, share);
 	}, { passive: false });
 	onDrag(lanes, (down) => {
@@ -677,9 +703,9 @@ function drawEvent(pane, i) {
 	}
 	if (rec.kind(i) !== "error") for (const [text, rows, rule] of rec.happened) if (!rule && rows.includes(i)) put(pane, el("div.violation", text));
 	if (rec.cancelled.has(call)) section(pane, "Cancellation race", raceView(call, rec.cancelled.get(call)));
-	if (call >= 0 && i !== call) section(pane, "Request", linkTo(call), payloadView(c.raw[call], c.size[call]));
 	const name = { request: "Request", response: "Answer", error: "Answer", notification: "Notification", http: "Head" }[rec.kind(i)] || "Content";
 	if (c.raw[i]) section(pane, name, payloadView(c.raw[i], c.size[i]));
+	if (call >= 0 && i !== call) section(pane, "Request", linkTo(call), payloadView(c.raw[call], c.size[call]));
 	if (i === call && answer >= 0) section(pane, "Answer", linkTo(answer), payloadView(c.raw[answer], c.size[answer]));
 	if (call >= 0) {
 		section(pane, "Where the time went", timePath(call));
@@ -704,13 +730,14 @@ function linkList(rows) {
 
 function reveal(i) {
 	if (hidden.delete(rec.lens(i))) { syncLenses(); applyQuery(); }
-	if (shown[nearest(i)] !== i) { field.value = ""; range = null; setRange(0, rec.width); applyQuery(); }
+	if (shown[nearest(i)] !== i) { setRange(0, rec.width); ask(""); }
 	choose(i);
 }
 
 function stderrNear(call, answer) {
 	const found = [], c = rec.c;
-	if (answer < 0) { // what was said last tells why
+	// What was said last tells why.
+	if (answer < 0) {
 		for (let i = rec.size - 1; i > call && found.length < 20; i--) if (c.take[i] === c.take[call] && (rec.kind(i) === "stderr" || (rec.kind(i) === "end" && c.x[i] == null))) found.unshift(i);
 		return found;
 	}
@@ -909,7 +936,8 @@ async function watch(file) {
 			if (data.files) { drawFiles(data.files); continue; }
 			if (data.anew) begin(data); else rec.append(data);
 			drawSoon();
-			await new Promise((done) => setTimeout(done)); // what the reader does comes first
+			// What the reader does comes first.
+			await new Promise((done) => setTimeout(done));
 			if (own.signal.aborted) return;
 		}
 	}
@@ -944,6 +972,7 @@ function drawSoon() {
 		if (head !== drawSoon.head) drawHead();
 		drawSoon.head = head;
 		applyQuery(applied);
+		drawColumns();
 		drawMap();
 		drawLanes();
 		if (following) list.scrollTop = list.scrollHeight;
@@ -1010,7 +1039,8 @@ async function start() {
 	setTab(home, true);
 	let later;
 	on("query", "input", () => { clearTimeout(later); later = setTimeout(applyQuery, rec && rec.size > 20000 ? 25 : 0); });
-	on("rows", "click", (event) => { // a row may have been drawn anew while the button was down
+	// A row may have been drawn anew while the button was down.
+	on("rows", "click", (event) => {
 		const row = event.target.closest(".row"), i = row ? +row.id.slice(1) : shown[Math.floor((event.clientY - $("rows").getBoundingClientRect().top) / ROW)];
 		if (i !== undefined) { choose(i); openDetail(); }
 	});
@@ -1022,7 +1052,7 @@ async function start() {
 	});
 	on("lenses", "change", (event) => { if (event.target.checked) hidden.delete(event.target.value); else hidden.add(event.target.value); applyQuery(); });
 	on("range", "click", () => setRange(0, rec.width));
-	on("clear", "click", () => { field.value = ""; if (range) setRange(0, rec.width); applyQuery(); });
+	on("clear", "click", () => { if (range) setRange(0, rec.width); ask(""); });
 	on("keys", "click", () => $("help").showModal());
 	document.addEventListener("keydown", onKey);
 	addEventListener("hashchange", follow);

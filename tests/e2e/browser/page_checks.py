@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator
@@ -195,6 +196,20 @@ def test_a_failed_test(open_page: Open) -> None:
     assert come_to_life(page) == [2, None, None]
 
 
+def test_a_call_is_seen_as_one(open_page: Open) -> None:
+    """Its answer names its tool too, and its rows are marked; the answer stands before the request;
+    the whole text of a cell is its tooltip, and the numbers of events are never cut.
+    """
+    page = open_page("many.html", "#n=100000")
+    row = page.locator("#rows .row[aria-selected=true]")
+    assert "tools/call tool19" in row.inner_text()
+    assert page.locator("#rows .row.same").count() == 2
+    assert page.locator("#detail h3").all_inner_texts()[:2] == ["ANSWER", "REQUEST"]
+    assert row.locator("span").last.get_attribute("title") == "result 49999"
+    number = row.locator(".num").first
+    assert number.evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
 def test_links_to_an_event(open_page: Open) -> None:
     """#n= opens an event, hidden or not; q= filters."""
     page = open_page("everything-http.html", "#n=1")
@@ -215,6 +230,9 @@ def test_zoom(open_page: Open) -> None:
     page.mouse.wheel(0, -600)
     page.locator("#range").wait_for()
     page.wait_for_timeout(100)
+    assert re.fullmatch(
+        r"[\d.]+ m?s to [\d.]+ m?s, [\d.]+ m?s ✕", page.locator("#range").inner_text()
+    )
     assert count(page) != whole
     page.keyboard.press("0")
     page.wait_for_timeout(100)
@@ -270,6 +288,7 @@ def test_two_recordings(open_page: Open) -> None:
     assert page.locator("#detail .sides").count() == 3
     assert page.locator("#detail mark").count() >= 2
     assert "tools/call" in page.locator("#detail .sides").nth(1).inner_text()
+    assert page.locator("#rows .row").first.inner_text().split("\n")[1:2] == ["tools/call a"]
     titles = page.locator("#detail .sides").last.locator("div > b").all_inner_texts()
     assert [title.strip() for title in titles] == ["before", "after"]
     assert page.locator("#detail .diff-gone .str", has_text="snow").count() == 1
@@ -318,6 +337,7 @@ def test_the_grid_of_an_exploration(open_page: Open) -> None:
     page.keyboard.press("Enter")
     assert "before start" in page.locator("thead").first.inner_text()
     assert page.locator("#detail li").count() == 1
+    assert "false" not in page.locator("#detail").inner_text()
     page.locator("#detail").get_by_role("button", name="Failure 1").click()
     assert page.evaluate("document.activeElement.id") == "failure-1"
     page.keyboard.press("Escape")
@@ -372,6 +392,11 @@ def test_printing_shows_the_rows(open_page: Open) -> None:
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     assert page.locator("#print .row").count() == 2000
     assert "98,000 more rows" in str(page.locator("#print").text_content())
+    page.emulate_media(media="print", color_scheme="dark")
+    assert page.locator("#print .c-wave").first.is_hidden()
+    cells = page.locator("#print .row").first.locator("span")
+    assert cells.evaluate_all("all => all.every((one) => one.scrollWidth <= one.offsetWidth)")
+    assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
 
 
 def test_narrow(open_page: Open) -> None:
