@@ -44,8 +44,7 @@ FEARS = (
         "a call that never ends: timeout, hang",
         "never_respond drop black_hole never_answer_server_request",
         "timed out hung stuck freeze frozen block deadlock forever unresponsive lost missing "
-        "silent "
-        "silence unanswered dead stall swallowed",
+        "silent silence unanswered dead stall swallowed",
     ),
     _fear(
         "a slow server: latency, lag, jitter",
@@ -56,8 +55,7 @@ FEARS = (
         "a disconnect: connection reset, broken pipe, closed",
         "reset_peer close_before_response half_close garbage_then_close",
         "disconnected drop dropped lost hangup hang up eof abort aborted econnreset socket cut "
-        "offline "
-        "network down",
+        "offline network down",
     ),
     _fear(
         "a crash: the server dies, or does not start",
@@ -78,8 +76,8 @@ FEARS = (
     _fear(
         "a dropped stream, and its resume",
         "limit_data sse_gap sse_retry sse_duplicate_id json_instead_of_sse sse_comment_storm",
-        "sse event events last-event-id reconnect resumable resumption replay cut interrupted lost "
-        "keepalive",
+        "sse event events last-event-id reconnect resumable resumption replay cut interrupted "
+        "lost keepalive",
     ),
     _fear(
         "a session that expired: 404, initialize again",
@@ -90,8 +88,8 @@ FEARS = (
         "a login that fails: 401, token expired",
         "auth_expire_token auth_invalid_grant auth_slow auth_no_registration auth_scope_loop "
         "auth_wrong_iss auth_wrong_issuer auth_wrong_resource",
-        "oauth auth unauthorized 403 forbidden credentials revoked refresh scope permission denied "
-        "authorization",
+        "oauth auth unauthorized 403 forbidden credentials revoked refresh scope permission "
+        "denied authorization",
     ),
     _fear(
         "an answer with a wrong id, or to no request",
@@ -107,8 +105,7 @@ FEARS = (
         "garbage: invalid JSON, corrupt or cut messages",
         "invalid_json corrupt truncate stdout_noise invalid_utf8 replace inject",
         "malformed broken parse parser syntax noise banner log print stdout bytes binary "
-        "encoding utf "
-        "unicode junk rubbish partial incomplete wrong answer unexpected",
+        "encoding utf unicode junk rubbish partial incomplete wrong answer unexpected",
     ),
     _fear(
         "a tool that fails: isError, JSON-RPC error",
@@ -118,8 +115,8 @@ FEARS = (
     _fear(
         "a tool that is gone: unknown tool, changed list",
         "tool_vanishes list_changed_storm cursor_loop",
-        "missing removed renamed vanish disappears disappear not found tools list pagination page "
-        "endless infinite loop",
+        "missing removed renamed vanish disappears disappear not found tools list pagination "
+        "page endless infinite loop",
     ),
     _fear(
         "an empty answer: no content, null",
@@ -152,8 +149,7 @@ FEARS = (
         "version_mismatch initialize_error no_initialized capability_lie "
         "request_without_capability",
         "initialize initialized protocol revision incompatible negotiation unsupported lie "
-        "sampling "
-        "elicitation roots",
+        "sampling elicitation roots",
     ),
     _fear(
         "wrong progress",
