@@ -16,7 +16,7 @@ import attrs
 from mcpmock.errors import McpMockError
 from mcpmock.matching.match_rule import MESSAGE_MEMBERS, MatchRule, as_glob
 from mcpmock.matching.paths import Place, compile_path, is_selectable, spell_step
-from mcpmock.printable import did_you_mean
+from mcpmock.printable import did_you_mean, first_lines
 
 from .specification import RULES, Violation
 
@@ -93,9 +93,7 @@ class BaselineError(McpMockError):
     exit_code = 2
 
     def __init__(self, mistakes: Sequence[str]) -> None:
-        self.mistakes = [*mistakes[:_MAX_MISTAKES]]
-        if len(mistakes) > _MAX_MISTAKES:
-            self.mistakes.append(f"and {len(mistakes) - _MAX_MISTAKES} more")
+        self.mistakes = first_lines(mistakes, _MAX_MISTAKES)
         super().__init__("; ".join(self.mistakes))
 
     @property
