@@ -39,6 +39,8 @@ class _Type:
     """A type: `fits` says whether a value has it, `words` what it is."""
 
     fits: Test
+    exactly: type | None = None
+    """The type of Python of which every value fits: it is looked at without a call."""
     words: str
     plural = ""
 
@@ -54,6 +56,7 @@ class _Plain(_Type):
     def __init__(self, kind: str, low: float | None = None, high: float | None = None) -> None:
         test, self.words, self.plural = _KINDS[kind]
         self.fits = test
+        self.exactly = _EXACTLY.get(kind)
         if low is not None or high is not None:
             least, most = float("-inf") if low is None else low, high or float("inf")
             self.fits = lambda value: test(value) and least <= value <= most
@@ -118,6 +121,7 @@ class _Object(_Type):
         self.name, self.members, self.required = name, members, required
         self.plural = "objects" if "." in name else f"{name} objects"
         tests = {member: inside.fits for member, inside in members.items()}
+        exactly = {member: inside.exactly for member, inside in members.items()}
 
         def fits(value: Any) -> bool:
             if type(value) is not dict:
@@ -126,6 +130,8 @@ class _Object(_Type):
                 if member not in value:
                     return False
             for member, item in value.items():
+                if exactly.get(member) is type(item):
+                    continue
                 test = tests.get(member)
                 if test is not None and not test(item):
                     return False
@@ -251,6 +257,7 @@ _KINDS: dict[str, tuple[Test, str, str]] = {
     "null": (lambda value: value is None, "null", ""),
     "any": (lambda value: True, "anything", "anything"),  # noqa: ARG005
 }
+_EXACTLY = {"string": str, "boolean": bool, "object": dict, "array": list}
 
 
 class Shapes:
@@ -284,6 +291,10 @@ class Shapes:
                 self._types[name] = kind
             else:
                 self._members[name] = {}
+        results = {
+            method: name.removesuffix("Request") + "Result" for method, name in self.methods.items()
+        }
+        self._results = {method: name for method, name in results.items() if name in self}
 
     def __contains__(self, name: str) -> bool:
         return name in self._types or name in self._members
@@ -293,12 +304,11 @@ class Shapes:
 
     def result_of(self, method: str) -> str:
         """Return the definition of the result of a method."""
-        name = self.methods.get(method, "").removesuffix("Request") + "Result"
-        return name if name in self else "Result"
+        return self._results.get(method, "Result")
 
     def fits(self, name: str, value: Any) -> bool:
         """Return whether a value fits a definition, but for its placeholders."""
-        return self._definition(name).fits(value)
+        return (self._read.get(name) or self._definition(name)).fits(value)
 
     def misfits(self, name: str, value: Any) -> Iterator[Misfit]:
         """Yield the places where a value does not fit a definition."""

@@ -69,8 +69,8 @@ class TakeChecker:
     def __attrs_post_init__(self) -> None:
         self._transport = self.take.transport  # looks at all events: not again for each session
 
-    def check(self, event: Event, line: int = 0) -> Iterator[Found | Unchecked]:
-        """Yield the violations in the next event, and what in it could not be checked."""
+    def check(self, event: Event, line: int = 0) -> list[Found | Unchecked]:
+        """Return the violations in the next event, and what in it could not be checked."""
         if names_endpoint(event):  # of a take that grows
             self._transport = self.take.transport
         conversation = self._conversations.get(event.s)
@@ -82,9 +82,11 @@ class TakeChecker:
         if self.damaged or event.gap is not UNSET or event.oversize is not None:
             conversation.mark_incomplete()
         frame = None if event.oversize is not None else event.frame
-        if frame is not None:
-            for one in conversation.check(frame, event.n, event.t or None):
-                if isinstance(one, Unjudged):
-                    yield Unchecked(self.number, event, *one, line=line)
-                else:
-                    yield Found(self.number, event, one, line)
+        if frame is None:
+            return []
+        return [
+            Unchecked(self.number, event, *one, line=line)
+            if isinstance(one, Unjudged)
+            else Found(self.number, event, one, line)
+            for one in conversation.check(frame, event.n, event.t or None)
+        ]

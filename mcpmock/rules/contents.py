@@ -172,27 +172,30 @@ class ContentChecker:
 
     # Responses.
 
-    def _check_response(self, checked: CheckedMessage, state: State) -> Iterator[Found]:
+    def _check_response(self, checked: CheckedMessage, state: State) -> Iterable[Found]:
         call, result = checked.attribution.call, checked.result
         expected = self._expected.pop(call.index, None) if call is not None else None
         method = checked.method or ""
         if result is None:
-            return
+            return ()
         if method == TOOLS and not checked.from_client:
-            yield from _check_listed_tools(checked, state, result)
-        elif expected is None:
-            return
-        elif checked.from_client:
-            if expected.schema is not None:
-                start = ("result", "content")
-                yield from _check_elicited(result, expected.schema, start, checked, state)
-        elif checked.modern and (kind := result.get("resultType")) not in (None, COMPLETE):
+            return _check_listed_tools(checked, state, result)
+        if expected is None:
+            return ()
+        if checked.from_client:
+            if expected.schema is None:
+                return ()
+            start = ("result", "content")
+            return _check_elicited(result, expected.schema, start, checked, state)
+        if checked.modern and (kind := result.get("resultType")) not in (None, COMPLETE):
             if kind == INPUT_REQUIRED:
                 self._remember_round(method, expected, result)
-        elif method in (_CALL, _TASK):
-            yield from self._check_call_result(checked, state, expected, result)
-        elif expected.refusable and _gives_something(method, result):
-            yield Breach(expected.refusable, expected.text)
+            return ()
+        if method in (_CALL, _TASK):
+            return self._check_call_result(checked, state, expected, result)
+        if expected.refusable and _gives_something(method, result):
+            return (Breach(expected.refusable, expected.text),)
+        return ()
 
     def _remember_round(self, method: str, expected: Expected, result: Object) -> None:
         schemas = {
@@ -267,12 +270,13 @@ def _unjudged_schema(state: State, what: str, error: UnjudgedSchemaError) -> Ite
     yield from _unjudged(state, "what schemas refuse" if error.unavailable else what, str(error))
 
 
-def _unjudged(state: State, what: str, why: str, *, quiet: bool = False) -> Iterator[Unjudged]:
-    """Yield it once for all sessions with a server."""
+def _unjudged(state: State, what: str, why: str, *, quiet: bool = False) -> Iterable[Unjudged]:
+    """Return it once for all sessions with a server."""
     said, text = state.server.unjudged, f"{what}: {why}"
-    if text not in said and len(said) < MAX_REMEMBERED:
-        said.add(text)
-        yield Unjudged(what, why, quiet)
+    if text in said or len(said) >= MAX_REMEMBERED:
+        return ()
+    said.add(text)
+    return (Unjudged(what, why, quiet),)
 
 
 def _first(misfits: list[SchemaMisfit], *start: str) -> tuple[str, str]:

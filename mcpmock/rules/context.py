@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import OrderedDict
 from enum import Enum
-from functools import cached_property
 from typing import Any
 
 import attrs
@@ -63,6 +62,7 @@ class CheckedMessage:
     """The result of a response, if it has one; empty if it is not an object."""
     error: Object | None = attrs.field(init=False, default=None)
     """The error of a response, if it has one."""
+    _call_params: Object | None = attrs.field(init=False, default=None)
 
     def __attrs_post_init__(self) -> None:
         self.method = self.attribution.method
@@ -77,16 +77,18 @@ class CheckedMessage:
         elif isinstance(message, SENT) and message.params is not None:
             self.params = object_in(message.params)
 
-    @cached_property
+    @property
     def meta(self) -> Object:
         return as_object(self.params.get("_meta"))
 
-    @cached_property
+    @property
     def call_params(self) -> Object:
         """The params of the request that this message answers, reports progress on or cancels."""
-        call = self.attribution.call
-        raw = None if call is None else call.request.params
-        return {} if raw is None else object_in(raw)
+        if self._call_params is None:
+            call = self.attribution.call
+            raw = None if call is None else call.request.params
+            self._call_params = {} if raw is None else object_in(raw)
+        return self._call_params
 
     @property
     def code(self) -> object:

@@ -77,7 +77,7 @@ class ConversationChecker:
         exchange = None if frame.exchange is None else self._exchanges.take(frame)
         if exchange is not None:
             return list(self._check_fact(frame, exchange))
-        return [] if frame.fact is not None else list(self._check_messages(frame, None))
+        return [] if frame.fact is not None else self._check_messages(frame, None)
 
     def _check_fact(
         self, frame: m.Frame, exchange: CheckedExchange
@@ -211,14 +211,16 @@ class ConversationChecker:
 
     def _check_messages(
         self, frame: m.Frame, exchange: CheckedExchange | None
-    ) -> Iterator[Violation | Unjudged]:
+    ) -> list[Violation | Unjudged]:
         batch = (items(frame.raw) or []) if frame.raw[:1] != b"{" else []
+        found: list[Violation | Unjudged] = []
         for raw in batch or [frame.raw]:
             checked, violations = self._checker.check(
                 frame.direction, raw, m.parse(raw), exchange, len(batch)
             )
-            yield from violations
+            found += violations
             self._note_on_exchange(checked)
+        return found
 
     def _note_on_exchange(self, checked: CheckedMessage) -> None:
         """Note on the exchanges which requests were answered or cancelled."""

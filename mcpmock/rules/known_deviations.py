@@ -196,9 +196,14 @@ def _deviation_of(rule: str, software: str) -> Deviation:
     return next(one for one in DEVIATIONS if (one.rule, one.of) == (rule, software))
 
 
+_BY_RULE: dict[str, list[Deviation]] = {}
+for _one in DEVIATIONS:
+    _BY_RULE.setdefault(_one.rule, []).append(_one)
+
+
 def find_deviation(
     rule: str, checked: CheckedMessage | None, exchange: CheckedExchange | None, state: State
 ) -> Deviation | None:
     """Return the known deviation that explains a breach of `rule`, if there is one."""
-    candidates = (one for one in DEVIATIONS if one.rule == rule)
+    candidates = _BY_RULE.get(rule, ())
     return next((one for one in candidates if one.when(checked, exchange, state)), None)

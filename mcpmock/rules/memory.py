@@ -10,7 +10,8 @@ from typing import Any
 
 import attrs
 
-from mcpmock.protocol.messages import Direction, Frame, Message, Request, member
+from mcpmock.protocol.messages import Direction, Frame, Message, Request
+from mcpmock.protocol.raw_json import members
 from mcpmock.protocol.reassembly import Reassembly
 
 _MAX_KEPT_BYTES = 1000
@@ -55,8 +56,9 @@ def too_long(message: Message) -> bool:
 
 def _params_of(request: Request, names: Iterable[str]) -> dict[str, bytes]:
     """Return the params of these names that it has."""
-    found = {name: member(request.params, name) for name in names}
-    return {name: raw for name, raw in found.items() if raw is not None}
+    params = request.params or b""
+    spans = members(params) or {}
+    return {name: params[slice(*spans[name])] for name in names if name in spans}
 
 
 @attrs.define

@@ -47,6 +47,8 @@ _NESTED = {
     *LISTS.values(),
 }
 """The members in which contents, and objects with a `_meta`, stand."""
+_JUDGED = {"data", "mimeType", "blob", "_meta", "uri"}
+"""The members that are judged wherever they stand."""
 _WITH_URI = ("resource", "contents", "resources", "roots", "params")
 """The members in which an object with a URI stands."""
 _CAPABILITIES = f"{PREFIX}clientCapabilities"
@@ -100,23 +102,26 @@ def _check_part(checked: CheckedMessage, steps: Steps, part: Object) -> Iterator
 
 
 def _check_contents(checked: CheckedMessage, steps: Steps, part: Object) -> Iterator[Breach]:
-    for inside, one in _walk(steps, part, 0):
+    judged: list[tuple[Steps, Object]] = []
+    _walk(steps, part, 0, judged)
+    for inside, one in judged:
         yield from _check_object(checked, inside, one)
 
 
-def _walk(steps: Steps, part: Object, depth: int) -> Iterator[tuple[Steps, Object]]:
-    """Yield each object in which contents or a `_meta` can stand."""
-    yield steps, part
-    if depth >= _MAX_DEPTH:
+def _walk(steps: Steps, part: Object, depth: int, judged: list[tuple[Steps, Object]]) -> None:
+    """Collect each object with a member that is judged; contents and a `_meta` stand in many."""
+    if not _JUDGED.isdisjoint(part):
+        judged.append((steps, part))
+    if depth >= _MAX_DEPTH or _NESTED.isdisjoint(part):
         return
     for name in sorted(_NESTED & part.keys()):
         inside = part[name]
         if isinstance(inside, dict):
-            yield from _walk((*steps, name), inside, depth + 1)
+            _walk((*steps, name), inside, depth + 1, judged)
         elif isinstance(inside, list):
             for index, one in enumerate(inside[:_MAX_ITEMS]):
                 if isinstance(one, dict):
-                    yield from _walk((*steps, name, index), one, depth + 1)
+                    _walk((*steps, name, index), one, depth + 1, judged)
 
 
 def _check_object(checked: CheckedMessage, steps: Steps, one: Object) -> Iterator[Breach]:
