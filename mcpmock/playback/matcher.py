@@ -294,6 +294,8 @@ class Matcher:
         level that has one, or at this one.
         """
         content = live.content
+        if level is None and (event := self._next_as_written(live)) is not None:
+            return MatchResult(event, 0)
         levels = self.levels_for(live) if level is None else (level,)
         found: Iterator[MatchResult | None]
         if isinstance(content, (Opaque, StreamEnd, Response)):
@@ -606,6 +608,27 @@ class Matcher:
     def _subject(self, live: ClientMessage) -> MatchSubject | None:
         subject, head = live.subject, live.head
         return subject if subject is None or head is None else self.index.placed(subject, head)
+
+    def _next_as_written(self, live: ClientMessage) -> ClientEvent | None:
+        """Return the next client event, if it is a request that a live one is written as, id and
+        all, with an equal head: no other one is nearer.
+        """
+        # speed: the player takes 44 us for a call over HTTP instead of 56 (tools/bench.py --rows
+        # http-replay)
+        place = self.next_in_order()
+        event = None if place is None else self.plan.client_events[place]
+        if (
+            event is None
+            or event.frame.raw != live.frame.raw
+            or not isinstance(live.content, Request)
+            or live.is_handshake
+            or self.index.stateless
+            or event.index in self.index.with_placeholders
+            or not self._allowed(event.index, request=True)
+        ):
+            return None
+        head = None if live.head is None else fingerprint(live.head, with_path=False)
+        return event if self.index.heads(event.index) == head else None
 
     def _find_request(self, live: MatchSubject, request: bool, level: int) -> MatchResult | None:
         if live.handshake is not None:

@@ -41,6 +41,7 @@ class OverlapWaits(Generic[Held]):
     happened: dict[int, float]
     last_activity: float = 0.0
     """When the client last sent anything."""
+    # The first key of a plain dict takes a step for each that was deleted before it.
     since_s: OrderedDict[Held, float] = attrs.field(factory=OrderedDict)
     """The held messages, and since when they are held: the longest first."""
     first_missing: int = 0

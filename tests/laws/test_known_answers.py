@@ -13,6 +13,7 @@ import pytest
 from msgspec.structs import asdict
 
 from mcpmock.playback.answer_index import AnswerIndex, index_answers
+from mcpmock.playback.matcher import Matcher
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.ordinary import plan_of
 from mcpmock.playback.plan.plan import ReplayPlan
@@ -42,6 +43,14 @@ def test_the_answers_are_those_of_the_player(chunk: int) -> None:
         handed_over += played.taken_over
         known += played.known
     assert (handed_over > CHUNK / 4, known > CHUNK / 4) == (True, True), (handed_over, known)
+
+
+def test_the_next_as_written_is_what_a_search_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A player that always searches answers the same."""
+    found = [Conversation(seed, Planned).play() for seed in range(CHUNK)]
+    monkeypatch.setattr(Matcher, "_next_as_written", lambda *_: None)
+
+    assert [Conversation(seed, Planned).play() for seed in range(CHUNK)] == found
 
 
 def test_both_plans_are_equal() -> None:
