@@ -45,7 +45,13 @@ MEMORY_BYTES = 8 << 30
 """A mutant that exceeds one of these is noticed."""
 TESTS_ELSEWHERE = {
     "faults": ["tests/fault_matrix"],
+    "playback": [
+        "tests/laws/test_known_answers.py",
+        "tests/laws/test_overlap_order.py",
+        "tests/laws/test_round_trip.py",
+    ],
     "redaction": ["tests/playback/test_placeholders.py", "tests/playback/test_own_redaction.py"],
+    "semantic_diff": ["tests/laws/test_diff.py"],
 }
 """The tests of a room that do not stand in `tests/ROOM`."""
 _NOT_SWAPPED = 3

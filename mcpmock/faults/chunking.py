@@ -139,5 +139,5 @@ def _piece(matched: MatchedMessage, data: bytes, *, last: bool) -> m.Frame:
         return m.Frame(m.C2S, data, b"", m.Fragment(last=last), matched.exchange)
     if matched.exchange is not None:
         return m.Frame(matched.direction, data, b"", m.HttpBody(), matched.exchange)
-    eol = matched.frame.eol if last and data.endswith(matched.frame.eol) else b""
+    eol = matched.frame.eol if data.endswith(matched.frame.eol) else b""
     return m.Frame(matched.direction, data.removesuffix(eol), eol, m.Fragment(last=last))

@@ -61,7 +61,7 @@ def _turn_reason(turn: Turn) -> str:
         ("nth", match.nth, left < (match.nth or 0)),
         ("every", match.every, left < (match.every or 0)),
     ):
-        if value and missed:
+        if missed:
             return f"only {matched}, which {name}={value} does not reach"
     if match.between is not None:
         start, end = match.between

@@ -60,6 +60,15 @@ def test_era_and_phase(looked_at: bool) -> None:
     assert "2026-07-28" == following.place.era
 
 
+def test_the_answer_to_another_request_names_no_revision() -> None:
+    """Even if it has a member of that name."""
+    following = FaultCallTracker(MatchPlace())
+    follow(following, c2s(request(4, "ping")))
+    follow(following, s2c(response(4, {"protocolVersion": "2025-11-25"})))
+
+    assert None is following.place.era
+
+
 def test_what_is_no_message() -> None:
     """A GET has its HTTP method; ends and banners are about nothing."""
     following = FaultCallTracker(MatchPlace())

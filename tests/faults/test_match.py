@@ -142,6 +142,7 @@ def test_concerns() -> None:
         ("progress_unknown_token", {"method": "tools/*"}, "the fault acts on no tools"),
         ("no_initialized", {"method": "initialize"}, "the fault acts on no initialize"),
         ("error", {"method": "notifications/progress"}, "the fault acts on no notifications"),
+        ("error", {"method": "GET"}, "the fault acts on no GET"),
         ("capability_lie", {"method": "tools/list"}, "acts on initialize and server/discover"),
         ("tool_vanishes", {"method": "prompts/list"}, "acts on tools/call and tools/list"),
         ("drop", {"method": "tools/list", "tool": "x"}, "tools/list has no tool"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mcpmock.faults.control import plan_of
 from mcpmock.faults.fault import Fault, PlanError
 from mcpmock.faults.kinds.content import Corrupt, Truncate
 from mcpmock.faults.kinds.errors import Error, ToolError
@@ -85,14 +86,16 @@ def test_a_plan() -> None:
 
 def test_the_command_line_comes_behind() -> None:
     """Shorthands add to a plan, and a seed overrules its own."""
+    given = read_plan(PLAN, "p.toml")
     plan = read_plan(PLAN, "p.toml", ["latency:latency=1s"], seed=9)
 
+    assert (7, 0) == (plan_of(given).seed, plan_of(given, 0).seed)
     assert (9, [0.25, 1.0]) == (plan.seed, [fault.latency for fault in plan.faults])  # type: ignore[attr-defined]
 
 
 def test_all_mistakes_at_once() -> None:
     """Each has its path, and nothing is left for the next try."""
-    found = mistakes(BAD, "latency:latency=-1", "nothing")
+    found = mistakes(BAD, "latency:latency=-1", "nothing", "drop:sed=1")
 
     assert [
         "p.toml: seed",
@@ -111,6 +114,7 @@ def test_all_mistakes_at_once() -> None:
         "p.toml: sed",
         "--fault 'latency:latency=-1': latency",
         "--fault 'nothing': kind",
+        "--fault 'drop:sed=1': sed",
     ] == [path(mistake) for mistake in found]
 
 

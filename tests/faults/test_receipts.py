@@ -35,15 +35,16 @@ from tests.support import (
 from tests.support.faulty import ANSWER, CALL, engine_of, faulty, receipts
 
 
-def test_a_receipt() -> None:
+@pytest.mark.parametrize("name", [{"name": "slow"}, {}])
+def test_a_receipt(name: dict[str, str]) -> None:
     """Which fault, how many times so far, on what, with what it drew."""
-    wire = faulty(Latency(name="slow", latency=0.5, match=Match(tool="x")))
+    wire = faulty(Latency(**name, latency=0.5, match=Match(tool="x")))
     told = receipts(wire)
     wire.at(0, client=call("a", "x"), to_server=call("a", "x")).at(0, server=response("a"))
 
     assert [
         {
-            "name": "slow",
+            **name,
             "kind": "latency",
             "fired": 1,
             "on": "response",

@@ -22,6 +22,7 @@ FAULTS = [
     CancelRace(i=0, j=2, reaction="late_result", match=Match(path="$.a", equals=[1, "b"])),
     ToolError(text="kaputt, wie gewünscht"),
     Replace(text='{"a": "b, c"}'),
+    Replace(text="it's, x"),
 ]
 
 

@@ -159,7 +159,7 @@ class Cancel(Fault, acts_on=On.REQUEST, usually="server", memory=_CancelMemory):
             return asked and watched.questions >= self.i
         if self._counts_questions and self.i:
             return asked and watched.questions == self.i
-        return not asked and watched.messages == self.i
+        return watched.messages == self.i
 
     def goes(self, direction: Direction) -> bool:
         """Return whether this side may cancel it: either may cancel what it has asked."""
