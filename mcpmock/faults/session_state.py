@@ -117,7 +117,7 @@ class SessionState:
         frames = action.frames
         if not frames:
             return
-        due = now + action.after if action.after > 0 else now
+        due = now + action.after
         if extra and not blocks:
             yield from self.queue.send_freely(frames, due, now, end=("end", *way_of(frames)))
             return

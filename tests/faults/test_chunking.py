@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.chunking import cut_message, wire_bytes
+from mcpmock.faults.chunking import cut_message, wire_bytes, with_events
 from mcpmock.faults.fault import MatchedMessage
 from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import On
-from mcpmock.protocol.messages import Fragment, Frame
+from mcpmock.protocol.messages import Fragment, Frame, SseMeta
 from tests.support import answers, replies, response, s2c, says, shown
 from tests.support.faulty import ANSWER
 
@@ -26,6 +26,16 @@ def test_the_bytes_of_a_message() -> None:
         matched(*says(1, b"a\nb", event="e", retry=5))
     )
     assert b"data:x\n\n" == wire_bytes(matched(known))
+
+
+def test_events_without_data() -> None:
+    """They come behind the head and ahead of the event of the message."""
+    head, said = replies(1, 200, "text/event-stream"), says(1, b"a", event="e")
+    frames = with_events(matched(head, *said), [SseMeta(id="x")])
+
+    assert [head.fact, SseMeta(id="x"), SseMeta(), SseMeta(event="e"), None] == [
+        frame.fact for frame in frames
+    ]
 
 
 def test_between_cr_and_lf() -> None:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mcpmock.faults.fault import MatchedMessage
+from mcpmock.faults.kinds.connection import ResetPeer
 from mcpmock.faults.kinds.loss import Drop
 from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import On
@@ -48,6 +51,20 @@ def test_delays_add_up() -> None:
     assert outcome.carried is not None
     assert 3 == outcome.carried.after
     assert [Hangup("x", 5)] == [action for _, action in outcome.then]
+
+
+@pytest.mark.parametrize("last", [[Send([s2c(b"a", b"")])], []])
+def test_nothing_comes_behind_the_end_of_the_stream(last: list[Send]) -> None:
+    """What goes the other way does, and what ends the session, behind what the fault does itself;
+    the message may be gone.
+    """
+    outcome = Outcome(Send([MESSAGE]))
+    given = matched(outcome)
+    other, hangup, own = Send([c2s(b"<")]), Hangup("x"), Hangup("y")
+    outcome.add(FAULT, [Send(given.unit), Send([s2c(b">")]), other, hangup], given)
+    outcome.add(ResetPeer(), [*last, own], given)
+
+    assert [own, other, hangup] == [action for _, action in outcome.then]
 
 
 def test_what_is_gone() -> None:

@@ -90,6 +90,8 @@ def test_the_command_line_comes_behind() -> None:
     plan = read_plan(PLAN, "p.toml", ["latency:latency=1s"], seed=9)
 
     assert (7, 0) == (plan_of(given).seed, plan_of(given, 0).seed)
+    with pytest.raises(TypeError, match="seed True"):
+        plan_of(given, True)
     assert (9, [0.25, 1.0]) == (plan.seed, [fault.latency for fault in plan.faults])  # type: ignore[attr-defined]
 
 

@@ -39,3 +39,4 @@ def test_what_has_no_spelling() -> None:
     """Quotes in quotes."""
     assert shorthand_of(Replace(text="'x\", y")) is None
     assert "drop" == shorthand_of(Drop())
+    assert "tool_error:text=not now" == shorthand_of(ToolError(text="not now"))

@@ -54,6 +54,7 @@ def test_what_holds(frames: list[Frame]) -> None:
         ([CALL, ANSWER, s2c(response(7))], "an answer with the id 7, which no request has"),
         ([CALL, CANCEL], "no request behind the last cancel was answered"),
         ([CALL, CANCEL, NEXT[0], s2c(error(2))], "no request behind the last cancel was answered"),
+        ([NEXT[0], CALL, CANCEL, NEXT[1]], "no request behind the last cancel was answered"),
         ([CALL, CANCEL, ANSWER, *NEXT], "tools/call 1 of the client: 1 message behind its cancel"),
         ([CALL, CANCEL, PROGRESS, *NEXT], "tools/call 1 of the client: 1 message behind its"),
         (
