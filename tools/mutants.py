@@ -86,23 +86,27 @@ class Mutant:
         SourceFileLoader.get_code = mutated  # type: ignore[assignment, method-assign]
 
     def swap_in(self) -> bool:
-        """Give the functions that were imported the code of the mutant; return whether that can be
-        done: not outside functions.
+        """Put the mutant into the functions, or let it be imported if the file was not yet; return
+        whether that can be done: not outside of functions.
         """
         found = dict(_codes_of_functions(self.compiled()))
         old = dict(_codes_of_functions(compile(self.source, self.path, "exec")))
         changed = {key: code for key, code in found.items() if code != old.get(key)}
         gc.unfreeze()  # what conftest.py froze
+        functions = [one for one in gc.get_objects() if isinstance(one, FunctionType)]
+        functions = [one for one in functions if one.__code__.co_filename == str(self.path)]
+        if not functions:
+            self.import_instead()
+            return True
         swapped = False
-        for one in gc.get_objects():
-            if isinstance(one, FunctionType) and one.__code__.co_filename == str(self.path):
-                code = changed.get((one.__code__.co_qualname, one.__code__.co_firstlineno))
-                if code is not None:
-                    try:
-                        one.__code__ = code
-                    except ValueError:  # it lost a free variable
-                        return False
-                    swapped = True
+        for one in functions:
+            code = changed.get((one.__code__.co_qualname, one.__code__.co_firstlineno))
+            if code is not None:
+                try:
+                    one.__code__ = code
+                except ValueError:  # it lost a free variable
+                    return False
+                swapped = True
         return swapped
 
 
@@ -272,7 +276,8 @@ def main() -> None:
     parser.add_argument("--only", type=int, help="the number of one mutant")
     given = parser.parse_args()
     tests = given.tests or [f"tests/{given.room}", *TESTS_ELSEWHERE.get(given.room, ())]
-    command = ["-qx", "-n0", "-mnot parts", "-pno:cacheprovider"]
+    # The mutants are imported by Python itself, not by the rewriter of assertions.
+    command = ["-qx", "-n0", "--assert=plain", "-mnot parts", "-pno:cacheprovider"]
     found = [
         one
         for path in sorted((ROOT / "mcpmock" / given.room).rglob("*.py"))
