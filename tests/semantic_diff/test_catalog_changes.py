@@ -110,6 +110,9 @@ def test_odd_members() -> None:
     assert ["metadata-changed $.tools"] == shown(
         [*catalog_changes("tools/list", {"tools": 1}, {"tools": 2}, (), measure())]
     )
+    assert ["metadata-changed $.tools"] == shown(
+        [*catalog_changes("tools/list", {"tools": []}, {"tools": 2}, (), measure())]
+    )
     assert ["metadata-changed $.ttlMs"] == shown(
         [*catalog_changes("tools/list", {"tools": []}, {"tools": [], "ttlMs": 1}, (), measure())]
     )

@@ -306,7 +306,7 @@ def test_what_a_transport_cannot_say_is_not_missed() -> None:
     """Streamable HTTP loses unrelated notifications while no stream is open."""
     server = Server()
     server.more = [notification("notifications/tools/list_changed")]
-    told_more, silent = cassette(*server.visit()), streamable(Server())
+    told_more, silent = cassette(s(b"a banner"), *server.visit()), streamable(Server())
 
     assert [] == told(compare(told_more, silent))
     assert [] == told(compare(silent, told_more))

@@ -51,6 +51,7 @@ STEP = "notifications/progress $"
         (within(*STEPS), within(*STEPS), []),
         (within(*STEPS), within(STEPS[1]), [f"notification-missing {STEP} x2"]),
         (within(), within(*STEPS[:2]), [f"notification-added {STEP} x2"]),
+        (within(STEPS[0]), (ASK, STEPS[0]), ["answer-missing tools/call $"]),
         (within(STEPS[0]), within(STEPS[1]), [f"notification-changed {STEP}.params.progress"]),
         (within(*STEPS), within(STEPS[1], STEPS[0], STEPS[2]), ["messages-reordered tools/call $"]),
         (within(STEPS[0]), (ASK, ANSWER, STEPS[0]), ["messages-reordered tools/call $"]),

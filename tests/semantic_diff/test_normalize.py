@@ -7,7 +7,14 @@ from typing import Any
 import pytest
 
 from mcpmock.protocol.messages import Notification, Opaque, Request, Response, parse
-from mcpmock.semantic_diff.normalize import Document, Namings, content_of, key_of, text_of
+from mcpmock.semantic_diff.normalize import (
+    Document,
+    Namings,
+    content_of,
+    key_of,
+    text_of,
+    without_own_meta,
+)
 from tests.support import cancelled, dump, error, notification, progress, request, response
 
 TASK = "io.modelcontextprotocol/related-task"
@@ -73,6 +80,16 @@ def test_what_does_not_count(one: bytes, other: bytes, method: str) -> None:
 def test_what_counts(one: bytes, other: bytes) -> None:
     """Everything else is compared, also a member that only has the name of an issued value."""
     assert key_of(document(one)) != key_of(document(other))
+
+
+def test_what_is_the_clients_own_in_meta() -> None:
+    """It goes, with a `_meta` that has nothing else."""
+    theirs = {SUBSCRIPTION: 1}
+
+    assert {"params": {"a": 1}} == without_own_meta({"params": {"a": 1, "_meta": {"own": 1}}})
+    assert {"params": {"_meta": theirs}} == without_own_meta(
+        {"params": {"_meta": {"own": 1, **theirs}}}
+    )
 
 
 def test_discovery_tells_the_server() -> None:

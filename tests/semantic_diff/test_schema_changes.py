@@ -22,6 +22,7 @@ def of(required: list[str] | None = None, **properties: Any) -> dict[str, Any]:
 
 
 STRING, NUMBER = {"type": "string"}, {"type": "number"}
+CLOSED = {"additionalProperties": False}
 NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "v": STRING}}
 OTHER_NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "v": NUMBER}}
 
@@ -122,6 +123,19 @@ OTHER_NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "v
         ({"x-header": 1}, {}, ["schema-changed .x-header"], ["schema-changed .x-header"]),
         (True, False, ["constraint-tightened"], ["output-constraint-tightened"]),
         (False, True, ["constraint-loosened"], ["output-constraint-loosened"]),
+        ({}, {"patternProperties": {"(?!": STRING}},
+         ["schema-not-compared .patternProperties.(?!",
+          "constraint-tightened .patternProperties.(?!"],
+         ["schema-not-compared .patternProperties.(?!",
+          "output-constraint-tightened .patternProperties.(?!"]),
+        ({**of(), **CLOSED}, {**of(a=STRING), **CLOSED}, ["argument-added .properties.a"],
+         ["closed-output-field-added .properties.a"]),
+        ({"not": {**of(), **CLOSED}}, {"not": {**of(a=STRING), **CLOSED}},
+         ["constraint-tightened .not.properties.a"],
+         ["output-constraint-tightened .not.properties.a"]),
+        ({"allOf": [{"pattern": "b"}, {"pattern": "a"}]}, {"allOf": [{"pattern": "b"}]},
+         ["constraint-loosened .allOf[1].pattern"],
+         ["output-constraint-loosened .allOf[1].pattern"]),
         ("no", "schema", ["schema-not-compared"], ["schema-not-compared"]),
     ],
 )  # fmt: skip
@@ -131,6 +145,14 @@ def test_changes(old: Any, new: Any, taken: list[str], given: list[str]) -> None
                 for use in (INPUT, OUTPUT)]  # fmt: skip
 
     assert [taken, given] == unquoted
+
+
+@pytest.mark.parametrize("anchor", [{"$anchor": "a"}, {"$dynamicAnchor": "a"}, {"$id": "#a"}])
+def test_a_reference_to_an_anchor(anchor: dict[str, str]) -> None:
+    """It is one in each draft."""
+    schema = {"$ref": "#a", "$defs": {"A": {**STRING, **anchor}}}
+
+    assert "type-changed .type" in told(NUMBER, schema)[0].replace(".$defs.A", "")
 
 
 def test_references_are_followed() -> None:

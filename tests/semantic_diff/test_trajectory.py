@@ -167,6 +167,14 @@ def test_secrets_and_control_characters() -> None:
     assert "mcpmock:secret:" in said
 
 
+def test_what_is_no_message() -> None:
+    """It is passed over."""
+    header = encode(Header(mcpmock=FORMAT, transport="stdio"))
+    receipt = b'{"n":1,"t":0,"d":"c2s","fault":{"kind":"drop"}}'
+
+    assert [] == lines(read("t", b"%b\n%b\n" % (header, receipt)).takes, [])
+
+
 def test_many() -> None:
     """At most twenty lines of a kind, and a recording of thousands in a moment."""
     said = lines(takes(A), [A, *(call("x", n=n) for n in range(50))])

@@ -61,6 +61,7 @@ def test_lists_without_an_order() -> None:
     assert [] == told({"a": [1, 2]}, {"a": [2, 1]}, **rules)
     assert ["VALUE $.a[0]"] == told({"a": [1, 2, 2]}, {"a": [2, 3, 2]}, **rules)
     assert ["ITEM_REMOVED $.a[0]"] == told({"a": [1, 2]}, {"a": [2]}, **rules)
+    assert ["VALUE $.a[1]"] == told({"a": [1, 2, 3]}, {"a": [3, 1, 4]}, **rules)
 
 
 def test_placeholders_have_other_numbers() -> None:
