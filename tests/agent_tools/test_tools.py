@@ -27,7 +27,6 @@ from tests.support import (
 from tests.support.hostile import HOSTILE, loadable_and_not, offenders
 from tests.support.weather import write_weather
 
-GOOD, REFUSED = loadable_and_not()
 TAKE = b'{"mcpmock"'
 READING = [
     ("list_cassettes", {}),
@@ -185,7 +184,7 @@ def test_recorded_text_stands_between_marks(folder: Path) -> None:
 def hostile_agent(tmp_path_factory: pytest.TempPathFactory) -> Agent:
     """An agent over a cassette with some of the hostile takes."""
     folder = tmp_path_factory.mktemp("hostile")
-    takes = [TAKE + take for take in GOOD.split(TAKE)[1:]]
+    takes = [TAKE + take for take in loadable_and_not()[0].split(TAKE)[1:]]
     (folder / "F.jsonl").write_bytes(b"".join(takes[::7]))
     write_weather(folder / "weather.jsonl")
     return Agent(folder)
@@ -209,13 +208,13 @@ def test_hostile_cassettes_act_nowhere(
 
 def test_hostile_files_act_nowhere(folder: Path) -> None:
     """Also those that are refused, and in the list of files and of resources."""
-    for place, data in enumerate(REFUSED.values()):
+    for place, data in enumerate(loadable_and_not()[1].values()):
         (folder / f"bad{place}.jsonl").write_bytes(data)
     (folder / f"{HOSTILE.replace(chr(0), '').replace('/', '')}.jsonl").write_bytes(b"x")
     agent = Agent(folder)
     said = [agent.ask("tools/call", name="list_cassettes", arguments={"limit": 500})]
     said.append(agent.ask("resources/list"))
-    for place in range(len(REFUSED)):
+    for place in range(len(loadable_and_not()[1])):
         arguments = {"file": f"bad{place}.jsonl"}
         said.append(agent.ask("tools/call", name="show_events", arguments=arguments))
     said.append(agent.ask("tools/call", name="show_events", arguments={"file": HOSTILE}))

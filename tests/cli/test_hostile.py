@@ -17,7 +17,6 @@ from tests.support import c2s, call, hangs_up, notification, request
 from tests.support.foreign import lines, rec, snoop
 from tests.support.hostile import HOSTILE, loadable_and_not, offenders, plain
 
-GOOD, REFUSED = loadable_and_not()
 TYPED = HOSTILE.replace("\x00", "")
 """No argument of a process holds a null."""
 FORMATS = ("text", "markdown", "junit", "json")
@@ -112,7 +111,7 @@ def printed(run: Run, places: dict[str, str], words: tuple[str, ...], data: byte
     Path(places["F"]).write_bytes(data)
     Path(places["OUT"]).unlink(missing_ok=True)
     status, out, err = run(*(places.get(word, word) for word in words))
-    assert data != GOOD or status in (0, 1), err
+    assert data != loadable_and_not()[0] or status in (0, 1), err
     return out + err
 
 
@@ -125,7 +124,7 @@ def test_a_command_prints_no_recorded_text_as_it_is(
     """
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     monkeypatch.setenv("NO_COLOR", "1")
-    text = printed(run, places, words, GOOD)
+    text = printed(run, places, words, loadable_and_not()[0])
 
     assert [] == offenders(text)
     assert text
@@ -135,7 +134,7 @@ def test_a_damaged_cassette_is_refused_in_safe_words(run: Run, places: dict[str,
     """Wherever the hostile string is that damages it."""
     found = {
         place: offenders(printed(run, places, words, data))
-        for place, data in REFUSED.items()
+        for place, data in loadable_and_not()[1].items()
         for words in (("check", "F"), ("show", "F"), ("recover", "F", "-o", "OUT"))
     }
     assert {} == {place: lines for place, lines in found.items() if lines}

@@ -8,6 +8,7 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
@@ -61,7 +62,11 @@ MODULES = {
     ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__"): path
     for path in FILES
 }
-TREES = {path: ast.parse(path.read_text("utf-8")) for path in FILES}
+
+
+@cache
+def trees() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text("utf-8")) for path in FILES}
 
 
 def room(module: str) -> str:
@@ -78,7 +83,7 @@ def imports(module: str) -> Iterator[str]:
     """
     path = MODULES[module]
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
-    for node in ast.walk(TREES[path]):
+    for node in ast.walk(trees()[path]):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -184,7 +189,7 @@ def test_extras_are_imported_when_they_are_needed() -> None:
     logins = {"mcpmock.logins.provider", "mcpmock.logins.answers"}
     offenders = []
     for module, path in MODULES.items():
-        top = [node for node in TREES[path].body if isinstance(node, ast.Import | ast.ImportFrom)]
+        top = [node for node in trees()[path].body if isinstance(node, ast.Import | ast.ImportFrom)]
         named = {alias.name for node in top for alias in node.names}
         named |= {node.module or "" for node in top if isinstance(node, ast.ImportFrom)}
         found = {name.partition(".")[0] for name in named} & (extras | {"provider", "answers"})
@@ -197,7 +202,7 @@ def test_a_class_name_is_one_thing() -> None:
     """No two public classes share a name."""
     places: dict[str, list[str]] = defaultdict(list)
     for module, path in MODULES.items():
-        for node in TREES[path].body:
+        for node in trees()[path].body:
             if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
                 places[node.name].append(module)
 
@@ -219,7 +224,7 @@ def test_tests_share_by_support_alone() -> None:
 
 def test_every_file_says_what_it_is() -> None:
     """A module opens with a docstring."""
-    assert [] == [str(path) for path in FILES if not ast.get_docstring(TREES[path])]
+    assert [] == [str(path) for path in FILES if not ast.get_docstring(trees()[path])]
 
 
 def test_nothing_runs_a_shell_or_evaluates() -> None:

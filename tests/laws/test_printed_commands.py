@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from mcpmock.cli.commands import cli
 from mcpmock.printable import mcpmock_command, printable, shell_command
-from tests.laws.test_house import PACKAGE, TREES
+from tests.laws.test_house import PACKAGE, trees
 from tests.support.shell import HOSTILE, split
 
 _COMMANDS = "|".join({*cli.list_commands(click.Context(cli))} - {"demo"})  # it takes no operand
@@ -62,7 +62,7 @@ def test_no_command_is_written_by_hand() -> None:
     """A text with a command and a value in it has the command from `mcpmock_command`."""
     found = [
         f"{path.relative_to(PACKAGE)}:{line}: {text}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for line, text in _templates(tree)
         if _WRITTEN_BY_HAND.search(text)
     ]

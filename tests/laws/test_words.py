@@ -9,7 +9,7 @@ import re
 
 import pytest
 
-from .test_house import MODULES, TREES
+from .test_house import MODULES, trees
 
 GLOSSARY = {
     "Exchange": {
@@ -65,7 +65,7 @@ def test_a_word_of_the_glossary_names_these_classes(word: str) -> None:
     found = {
         node.name: module
         for module, path in MODULES.items()
-        for node in ast.walk(TREES[path])
+        for node in ast.walk(trees()[path])
         if isinstance(node, ast.ClassDef) and last_word(node.name) == word
     }
 
@@ -82,7 +82,7 @@ def test_docstrings_of_functions_begin_with_a_verb() -> None:
     """They say what happens, and do not go on where the name ends: `def lines_of`, "Of a take"."""
     assert [] == [
         f"{path.name}:{node.lineno} {node.name}: {text.splitlines()[0]}"
-        for path, tree in TREES.items()
+        for path, tree in trees().items()
         for node in ast.walk(tree)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and not is_property(node)

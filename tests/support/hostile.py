@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterator
 from copy import deepcopy
+from functools import cache
 from typing import Any
 
 from mcpmock.cassette.parser import read
@@ -121,6 +122,7 @@ def planted() -> Iterator[tuple[str, bytes]]:
             yield f"{'name' if is_name else 'value'} {path}", _lines(changed)
 
 
+@cache
 def loadable_and_not() -> tuple[bytes, dict[str, bytes]]:
     """All cassettes that load, as takes of one; and those that are refused, by place."""
     good, bad = [], {}
