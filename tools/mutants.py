@@ -250,7 +250,7 @@ def _reaching_tests(session: pytest.Session, mutants: Sequence[Mutant]) -> list[
     ]
     found: list[list[tuple[float, int]]] = [[] for _ in mutants]
     threading.settrace(trace)
-    sys.settrace(trace)
+    sys.settrace(trace)  # and again behind each test: one that recurses too deeply ends it
     start = process_time()
     failed = 0
     for place, item in enumerate(_runs(session.items)):
@@ -263,6 +263,7 @@ def _reaching_tests(session: pytest.Session, mutants: Sequence[Mutant]) -> list[
                 if own & reached:
                     mutant.append((end - start, place))
         reached.clear()
+        sys.settrace(trace)
         start = process_time()
     return [[place for _, place in sorted(one)] for one in found]
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mcpmock.playback.request_assembly import ClientMessage, RequestAssembly
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody
 from mcpmock.protocol.reassembly import MAX_MESSAGE_BYTES
-from tests.support import INITIALIZE, accepts, answers, bodiless, c2s, ends, post, s2c
+from tests.support import INITIALIZE, accepts, answers, bodiless, c2s, ends, post, response, s2c
 
 
 def piece(raw: bytes, x: int | None, last: bool = False) -> Frame:
@@ -86,6 +88,23 @@ def test_nothing_leaves_on_what_is_over() -> None:
 
     assert [*accepts(1), banner] == assembly.sendable([*accepts(1), *answers(1, b""), banner])
     assert [] == assembly.sendable([Frame(S2C, b"x", exchange=9)])
+    assembled(assembly, *post(2, INITIALIZE))
+    head = answers(2, b"")[0]
+    assert [head] == assembly.sendable([head, head])
+
+
+@pytest.mark.parametrize(
+    ("frame", "name"),
+    [
+        (c2s(INITIALIZE), "initialize"),
+        (c2s(response(1)), "response"),
+        (c2s(b"x"), "noise"),
+        (bodiless(1, "GET", to="/x")[0], "GET /x"),
+    ],
+)
+def test_what_it_is_called(frame: Frame, name: str) -> None:
+    """Its method, or what it is."""
+    assert name == ClientMessage(frame).name
 
 
 def test_stdio_leaves_as_it_is() -> None:
