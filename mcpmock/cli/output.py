@@ -190,7 +190,8 @@ def wrap(text: str, indent: str) -> Iterator[str]:
     line, left = "", columns()
     for word in text.split(" "):
         wide = cells(click.unstyle(word)) + 1
-        if wide - 1 > left and line.strip():
+        # A CI system takes a line that begins with `::` or `##` for a command to it.
+        if wide - 1 > left and line.strip() and word[:1] not in ("", ":", "#"):
             yield line.rstrip()
             line, left = indent, columns() - len(indent)
         line, left = f"{line}{word} ", left - wide

@@ -111,6 +111,14 @@ def test_lines_break_at_words(monkeypatch: pytest.MonkeyPatch, text: str) -> Non
         assert cells(click.unstyle(line)) <= 80 or len(line.split()) == 1
 
 
+@pytest.mark.parametrize("word", ["::set-output", "##[error]", " ::set-output"])
+def test_no_line_begins_like_a_command(monkeypatch: pytest.MonkeyPatch, word: str) -> None:
+    """Of a CI system: such a word stays in the line before."""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+
+    assert all(line.split()[0] == "ab" for line in wrap(f"ab {word} " * 30, "    "))
+
+
 def test_json_stays_json(capsys: pytest.CaptureFixture[str]) -> None:
     """What `emit` writes is one line that means what was given, without a character to act on."""
     emit({"type": "x", "text": HOSTILE + "\U000e0041"})
