@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mcpmock.matching.match_rule import MatchRules
 from mcpmock.semantic_diff.conversations import RecordedConversation, read_conversations
 from mcpmock.semantic_diff.message import DiffMessage
 from mcpmock.semantic_diff.pairing import by_key, pair_calls, pair_conversations
@@ -54,6 +55,14 @@ def test_what_is_left_stands_for_what_is_nearest() -> None:
     assert ("", "01", "01") == pairs(old, new, exactly=True)
 
 
+def test_calls_that_are_equal_under_rules() -> None:
+    """They stand for each other ahead of what is only similar."""
+    rules = MatchRules.parse(["$.arguments.a"])
+    found = pair_calls(old := made(1, 2), new := made(3, 4), rules, exactly=True)
+
+    assert list(zip(old, new, strict=True)) == found.pairs
+
+
 def test_another_tool_is_another_call() -> None:
     """However alike the arguments are."""
     other = read_conversations(cassette(c(call(1, "u", a=1))), one_session=False)[0].calls
@@ -92,6 +101,7 @@ def conversation(*tools: str) -> RecordedConversation:
         (["ab", "cd"], ["cde", "abe"], ["ab abe", "cd cde"]),
         (["a"], ["x", "a"], ["a a", "- x"]),
         (["a", "b"], ["x"], ["a x", "b -"]),
+        (["b", "a"], ["a", "x"], ["b x", "a a"]),
         (["aab", "a"], ["a", "aac"], ["aab aac", "a a"]),
     ],
 )

@@ -81,6 +81,7 @@ HELLO: Asked = ("initialize", {"protocolVersion": "2025-11-25"})
         ([HELLO, A], [A, ("tools/list", {}), ("ping", {})]),
         ([A, A, B], [A, A, B]),
         ([call("a", n=1.0)], [call("a", n=1)]),
+        ([PROMPT], [(PROMPT[0], {**PROMPT[1], "_meta": {"io.modelcontextprotocol/x": 1}})]),
         ([], []),
         ([">1", ">2", "<1", "<2"], [call("a", n=2), call("a", n=1)]),
         ([">1", ">2", "<2", ">3", "<1", "<3"],

@@ -171,6 +171,20 @@ def test_secrets_that_servers_mint() -> None:
     )
 
 
+def test_a_secret_that_is_not_minted() -> None:
+    """A text that does not fit teaches nothing, and one that does later is learned."""
+    hole = "mcpmock:secret:token:1"
+    server = opened(
+        c(call(1, "login")), s(response(1, {"a": f"T {hole}", "b": f"T {hole}"})),
+        c(call(2, "use", token=hole)),
+    )  # fmt: skip
+    server.says(1, WELCOME)
+
+    assert [call(2, "use", token="live"), END] == server.says(
+        2, response(1, {"a": "T live", "b": "none"})
+    )
+
+
 def test_what_the_server_no_longer_says() -> None:
     """It is waited for a moment and no more, and no failure of the drive."""
     server = opened(
