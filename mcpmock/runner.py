@@ -213,7 +213,7 @@ class LiveSession:
             self._over.set()
 
     def _send(self, frames: Sequence[Frame]) -> None:
-        if frames[-1].fact is not None:
+        if frames[-1].fact is not None and frames[-1].exchange is None:
             exits = (frame.fact for frame in frames if isinstance(frame.fact, ProcessExit))
             self.exit = next(exits, self.exit)
         end = self.server if frames[0].direction is C2S else self.client

@@ -534,23 +534,27 @@ def message_lines(n: int, t: int, frames: Sequence[Frame], raws: Sequence[bytes]
     return [b'{"n":%d%b%b}\n' % (number, middle, raw) for number, raw in enumerate(raws, n)]
 
 
+_WITHOUT_DIRECTION = (messages.Stderr, messages.ProcessExit)
+
+
 def event_line(n: int, t: int, frame: Frame, *, session: int = 1, redacted: bool = False) -> bytes:
     """Return the line for a live frame, with its line break. `t` is in microseconds since the
     take began.
     """
-    ordinary = frame.fact is None and frame.eol == b"\n" and frame.exchange is None
+    fact, exchange = frame.fact, frame.exchange
+    ordinary = fact is None and frame.eol == b"\n" and exchange is None
     if ordinary and session == 1 and not redacted and embeddable(frame.raw):
         middle = (_C2S_MESSAGE if frame.direction is C2S else _S2C_MESSAGE) % t
         return b'{"n":%d%b%b}\n' % (n, middle, frame.raw)
-    place = b"" if session == 1 else b',"s":%d' % session
-    if frame.exchange is not None:
-        place += b',"x":%d' % frame.exchange
-    if not isinstance(frame.fact, (messages.Stderr, messages.ProcessExit)):
-        place += b',"d":"c2s"' if frame.direction is C2S else b',"d":"s2c"'
-    parts = [b'{"n":%d,"t":%d%b,' % (n, t, place), *_fields(frame)]
-    if frame.fact is None and frame.eol != b"\n" and (frame.eol or frame.exchange is None):
+    place = "" if session == 1 else f',"s":{session}'
+    if exchange is not None:
+        place += f',"x":{exchange}'
+    if type(fact) not in _WITHOUT_DIRECTION:
+        place += ',"d":"c2s"' if frame.direction is C2S else ',"d":"s2c"'
+    parts = [f'{{"n":{n},"t":{t}{place},'.encode(), *_fields(frame)]
+    if fact is None and frame.eol != b"\n" and (frame.eol or exchange is None):
         parts.append(b',"eol":' + _json.encode(frame.eol.decode()))
-    if frame.decoded is not None and type(frame.fact) is not messages.SseMeta:
+    if frame.decoded is not None and type(fact) is not messages.SseMeta:
         parts.append(b',"decoded":' + _json.encode(frame.decoded))
     if redacted:
         parts.append(b',"redacted":true')

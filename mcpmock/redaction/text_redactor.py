@@ -150,6 +150,8 @@ class TextRedactor:
         return any(True for _ in self.table.known.find(line))
 
     def _replace_known(self, raw: bytes, *, own: bool = True) -> bytes:
+        if not self._may_know(raw) and PLACEHOLDER not in raw:
+            return raw
         return splice(raw, self._scan_text(raw, 0, (), look=Look(rules=False, own=own)))
 
     def _assignments(self, text: bytes) -> Iterator[Found]:

@@ -176,9 +176,9 @@ class ListenerContext:
 
     def undecoded(self, frames: Sequence[Frame]) -> HttpRefusal | None:
         """Return why not, where we are the server and cannot read a body (RFC 9110, 15.5.16)."""
-        for fact in (frame.fact for frame in frames if self.body_limit is not None):
-            if isinstance(fact, HttpBody) and fact.undecoded:
-                why = f"a body cannot be decoded from {fact.undecoded}"
+        for frame in () if self.body_limit is None else frames:
+            if isinstance(frame.fact, HttpBody) and frame.fact.undecoded:
+                why = f"a body cannot be decoded from {frame.fact.undecoded}"
                 return refusal(415, "Unsupported Media Type", why)
         return None
 
