@@ -116,7 +116,7 @@ class Redactor(TextRedactor):
         """Return a head without the secrets in its fields and target; the same object if it has
         none.
         """
-        # speed: 0.6 us, field by field 5 (python -m timeit)
+        # speed: 0.4 us, field by field 5 (python -m timeit)
         return self._once(head, lambda: self._redacted_head(head))
 
     def _redacted_head(self, head: HttpRequest | HttpResponse) -> HttpRequest | HttpResponse:

@@ -88,15 +88,17 @@ def test_a_session_id_is_the_same_everywhere() -> None:
     assert HttpResponse(200, "OK", [("Mcp-Session-Id", two)]) == other
 
 
-def test_a_known_session_id_goes_wherever_it_is_mentioned() -> None:
+@pytest.mark.parametrize("others", [0, 30])
+def test_a_known_session_id_goes_wherever_it_is_mentioned(others: int) -> None:
     """Servers write the id of the session into results and messages; as a word of its own it goes
-    there too. Before it is known, and where it is a part of a word, nothing gives it away.
+    there too, however many other sessions there are. Before it is known, and where it is a part of
+    a word, nothing gives it away.
     """
     id_, redactor = b"79ca9325-8ca5-4bdc-a919-d19c03dee049", Redactor()
     message = Frame(S2C, b'{"text":"for session %b at x%b"}' % (id_, id_), exchange=7)
     page = Frame(S2C, b"<p>%b, short</p>" % id_, fact=HttpBody(), exchange=7)
     assert redactor.frame(message) is message
-    for value in (id_.decode(), "short"):
+    for value in (id_.decode(), "short", *(f"session-{n:04}" for n in range(others))):
         redactor.head(HttpResponse(200, "OK", [("Mcp-Session-Id", value)]))
 
     hidden = b"mcpmock:secret:session-id:1"
@@ -165,6 +167,21 @@ def test_a_comment_may_say_anything() -> None:
     kept = Redactor().frame(Frame(S2C, fact=SseMeta(id="1", comment="token=abc"), exchange=7))
 
     assert SseMeta(id="1", comment="token=mcpmock:secret:token:1") == kept.fact
+
+
+def test_a_head_that_comes_again() -> None:
+    """It is what it was, and its secrets are counted each time. What became known since goes from
+    it, too.
+    """
+    redactor, fields = Redactor(), [("X-A", "see 79ca9325"), ("Authorization", "Bearer 79ca9325")]
+    first, *others = (redactor.head(HttpRequest("GET", "/", [*fields])) for _ in range(3))
+
+    token = ("Authorization", "Bearer mcpmock:secret:authorization:1")
+    assert [fields[0], token] == first.headers
+    assert [[("X-A", "see mcpmock:secret:authorization:1"), token]] * 2 == [
+        head.headers for head in others
+    ]
+    assert 5 == redactor.table.count
 
 
 def test_redacting_a_head_twice_changes_nothing() -> None:
