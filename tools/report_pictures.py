@@ -41,7 +41,7 @@ DEMO = [sys.executable, "-m", "mcpmock.demo.server", "--bug", "crashes-on-early-
 EXPLORE_RUNS = 200
 SIZES = {"wide": (1280, 800), "narrow": (400, 800)}
 THEMES = {"light": 1, "dark": 0}
-README_SCENE, README_SIZE = "late-answer", (1100, 604)
+README_SCENE, README_SIZE = "late-answer", (1040, 680)
 PAGE_TIME_MS = 3000
 """Of the page's own clock: what it draws is there by then."""
 

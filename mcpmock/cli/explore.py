@@ -14,6 +14,7 @@ from mcpmock.errors import McpMockError, NotOnThisPlatform
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.endpoints import ServerOptions
 from mcpmock.options.explore import ExploreOptions
+from mcpmock.printable import shell_command
 
 from .interrupts import run_trio
 from .option_table import COMMAND, TableCommand, options
@@ -63,7 +64,9 @@ def explore(
     folder = exploring.output or Path(f"explore-{file.name.partition('.')[0]}")
     space = _space(cassette, side, kinds, exploring, server)
     peer = _peer(cassette, exploring, server, take=space.take, session=space.session)
-    shown = ExploreOutput(encodable(file), console)
+    # The URL of a variable may be secret.
+    target = shell_command(server.command or [server.url_env or server.url or ""])
+    shown = ExploreOutput(encodable(file), target, console)
     return _run(peer, space, limits_of(exploring), folder, shown, exploring.junit)
 
 

@@ -35,6 +35,8 @@ class ExploreOutput:
     """Prints one exploration of the file of this name."""
 
     file: str
+    target: str
+    """The command or the URL of what is explored."""
     console: ConsoleOptions
     _progress: bool = attrs.field(init=False)
 
@@ -62,7 +64,7 @@ class ExploreOutput:
         report = Report(
             status=found.status,
             lines=self._lines(found),
-            values=_values(found),
+            values=self._values(found),
             suite=("mcpmock explore", "mcpmock.explore"),
             cases=_cases(found),
         )
@@ -92,6 +94,15 @@ class ExploreOutput:
             yield from self._table(found)
         yield from ("", _verdict(self.file, found))
 
+    def _values(self, found: Exploration) -> Iterator[dict[str, Any]]:
+        for one in found.baseline:
+            yield {"type": "baseline", "oracle": one.oracle, "text": one.text}
+        for failure in found.failures:
+            yield failure.value()
+        for message, why in found.untried:
+            yield {"type": "untried", "message": message, "why": why}
+        yield found.summary() | {"file": self.file, "command": self.target}
+
     def _table(self, found: Exploration) -> Iterator[str]:
         """Return how many runs of each kind ended how."""
         counted: dict[str, Counter[str]] = {}
@@ -107,16 +118,6 @@ class ExploreOutput:
             for name, count in counted.items()
         ]
         return table(["", *_VERDICTS], rows)
-
-
-def _values(found: Exploration) -> Iterator[dict[str, Any]]:
-    for one in found.baseline:
-        yield {"type": "baseline", "oracle": one.oracle, "text": one.text}
-    for failure in found.failures:
-        yield failure.value()
-    for message, why in found.untried:
-        yield {"type": "untried", "message": message, "why": why}
-    yield found.summary()
 
 
 def _cases(found: Exploration) -> Iterator[JunitCase]:

@@ -77,6 +77,7 @@ class _Line(msgspec.Struct, frozen=True):
     why: str = ""
     runs: int = 0
     planned: int = 0
+    file: str = ""
     seed: int | None = None
     seconds: float = 0.0
 
@@ -118,6 +119,7 @@ def explore_page(name: str, data: bytes) -> bytes:
     summary = of.get("summary", [None])[-1]
     shown = {
         "file": PurePath(name).name,
+        "subject": [] if summary is None else list(filter(None, (summary.file, summary.command))),
         "chips": list(_chips(rows, failures, summary)),
         "runs": runs,
         "grids": [one for step in _STEPS if (one := _grid(step, rows)) is not None],

@@ -45,7 +45,7 @@ def ended(capsys: pytest.CaptureFixture[str], **options: bool) -> tuple[str, Any
         seed=3, rows=ROWS, failures=[FAILURE], baseline=[LATE], untried=[("ping", "why")]
     )
     found.planned, found.seconds = 9, 2.0
-    report = ExploreOutput("a.jsonl", ConsoleOptions(**options)).end(found)
+    report = ExploreOutput("a.jsonl", "python server.py", ConsoleOptions(**options)).end(found)
 
     assert 1 == report.status
     return capsys.readouterr().out, ElementTree.fromstring(junit_of(report))
@@ -84,6 +84,7 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
 
     assert {"type": "baseline", "oracle": "late", "text": LATE.text} == found[0]
     assert (FAILURE.value(), "untried") == (found[1], found[2]["type"])
+    assert ("a.jsonl", "python server.py") == (found[3]["file"], found[3]["command"])
     counts = {"runs": 5, "planned": 9, "broken": 1, "odd": 2, "unreached": 1, "failures": 1}
     assert counts.items() <= found[3].items()
 

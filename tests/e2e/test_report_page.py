@@ -173,7 +173,7 @@ def _explored(text: str, place: str) -> bytes:
         {**failure, **more, "rows": 1, "confirmed": True},
         {"type": "baseline", "oracle": text, "text": text},
         {"type": "untried", "message": place, "why": text},
-        {"type": "summary", "runs": 4, "planned": 9, "seed": 0},
+        {"type": "summary", "runs": 4, "planned": 9, "seed": 0, "file": text, "command": text},
     )
     return explore_page(text, b"".join(dump(line) + b"\n" for line in lines))
 

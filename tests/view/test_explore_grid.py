@@ -21,7 +21,7 @@ RUN = (
     | {"fault": "delay", "at": "at initialized", "verdict": "unreached"},
     {"type": "failure", "n": 1, "oracle": "ends-early", "place": "tools/call slow"},
     {"type": "untried", "message": "initialize #1", "why": "it is never cancelled"},
-    {"type": "summary", "runs": 3, "planned": 5, "seed": 0},
+    {"type": "summary", "runs": 3, "planned": 5, "seed": 0, "file": "a.jsonl", "command": "server"},
 )
 
 
@@ -37,6 +37,12 @@ def test_messages_and_what_was_tried_on_them() -> None:
     assert [["tools/call slow #3", [[1], [0]]]] == cancels["rows"]
     assert ["delay"] == faults["kinds"]
     assert [["initialized", [[2]]]] == faults["rows"]
+
+
+def test_what_was_explored() -> None:
+    """The cassette, and the command or the URL; an exploration that was cut off names neither."""
+    assert ["a.jsonl", "server"] == shown(*RUN)["subject"]
+    assert [] == shown(*RUN[:-1])["subject"]
 
 
 def test_a_failure_knows_its_runs() -> None:
