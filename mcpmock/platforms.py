@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 import signal
+import struct
 import sys
 from collections.abc import Collection, Iterator
 from pathlib import Path
@@ -87,6 +88,34 @@ def open_lock_of(folder: Path) -> int:
         return os.open(folder / ".lock", os.O_RDWR | os.O_CREAT | BINARY, 0o600)
     # The folder itself: so one that is only read can be locked too.
     return os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+
+
+if sys.platform == "win32":
+    RESET_ON_CLOSE = struct.pack("HH", 1, 0)
+
+    def read_socket(fd: int, size: int) -> bytes:
+        """Read at most `size` bytes from a socket, as `os.read` does elsewhere."""
+        import socket
+
+        borrowed = socket.socket(fileno=fd)  # to the C library it is no descriptor
+        try:
+            return borrowed.recv(size)
+        finally:
+            borrowed.detach()
+
+    def write_socket(fd: int, data: bytes) -> int:
+        """Write to a socket, as `os.write` does elsewhere. Gives how many bytes it took."""
+        import socket
+
+        borrowed = socket.socket(fileno=fd)
+        try:
+            return borrowed.send(data)
+        finally:
+            borrowed.detach()
+else:
+    RESET_ON_CLOSE = struct.pack("ii", 1, 0)
+    """For SO_LINGER: a close is a reset (RST)."""
+    read_socket, write_socket = os.read, os.write
 
 
 def read_at(fd: int, size: int, offset: int) -> bytes:

@@ -6,17 +6,15 @@ Bytes are moved here, not read; what they say is `http1`'s, when to stop is for 
 
 from __future__ import annotations
 
-import os
 import socket
-import struct
 
 import trio
 
 from mcpmock.channels import tcp_peer
+from mcpmock.platforms import RESET_ON_CLOSE, read_socket, write_socket
 
 READ_SIZE = 1 << 16
 """The most that is taken from a connection in one go."""
-_RESET_ON_CLOSE = struct.pack("ii", 1, 0)
 
 
 class Wire:
@@ -44,7 +42,7 @@ class Wire:
                 raise trio.ClosedResourceError
             await trio.lowlevel.wait_readable(self._socket)
             try:
-                return os.read(self._socket.fileno(), READ_SIZE)
+                return read_socket(self._socket.fileno(), READ_SIZE)
             except BlockingIOError:
                 continue
             except OSError as error:
@@ -94,7 +92,7 @@ class Wire:
         if self._socket is None:
             return 0
         try:
-            return os.write(self._socket.fileno(), data)
+            return write_socket(self._socket.fileno(), data)
         except BlockingIOError:
             return 0
         except OSError as error:
@@ -135,7 +133,7 @@ class Wire:
     def reset_on_close(self) -> None:
         """Make a later close a reset (RST) for the peer, where there is such a thing."""
         if self._lowest is not None:
-            self._lowest.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET_ON_CLOSE)
+            self._lowest.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET_ON_CLOSE)
 
 
 def _socket_of(stream: object) -> trio.socket.SocketType | None:
