@@ -2,7 +2,7 @@
 # Install the real MCP servers and clients of the end-to-end tests, pinned, outside the tree.
 #
 #   tools/e2e_parts.sh [py2] [py1] [bare] [batch] [suites] [suites_py1] [npm] [clients] [peers] [conformance]
-#                      [browser] [axe] [inspector] [frameworks] [copilot]    (none named: all of them)
+#                      [browser] [axe] [inspector] [frameworks] [copilot] [windows]    (none named: all of them)
 #   tools/e2e_parts.sh agents                      clients, frameworks and copilot: all agents of the tests
 # py2, py1 and peers are virtual environments, because their versions conflict; so are bare (what we need),
 # batch (a cluster, and what reads our exports), suites and suites_py1, where users' test suites run (pytest,
@@ -235,6 +235,7 @@ provide() {
                 say "skipping conformance: there is no npm here"
             fi
             ;;
+        windows) python3 "${0%/*}/windows.py" "$PARTS/windows" ;;
         *)
             say "unknown part: $1"
             return 2
@@ -242,7 +243,7 @@ provide() {
     esac
 }
 
-(($#)) || set -- py2 py1 bare batch suites suites_py1 npm clients peers conformance browser axe inspector frameworks copilot
+(($#)) || set -- py2 py1 bare batch suites suites_py1 npm clients peers conformance browser axe inspector frameworks copilot windows
 mkdir -p "$PARTS"
 exec 9>"$PARTS/.lock"
 if command -v flock >/dev/null; then

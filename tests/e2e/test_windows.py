@@ -1,0 +1,209 @@
+"""mcpmock on Python for Windows, under Wine: what it prints and writes is what it does here, and
+clients outside talk to it. What is refused there is in tests/laws/test_platforms.py.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.processes import END, MCPMOCK
+
+from . import parts
+
+pytestmark = [pytest.mark.e2e, pytest.mark.parts, pytest.mark.windows, pytest.mark.timeout(600)]
+
+ROOT = Path(__file__).parents[2]
+PART = parts.PARTS / "windows"
+SLOW = 300.0
+"""A start under Wine takes seconds, on a busy machine many."""
+PLAIN = {"PYTHONUTF8": "1", "NO_COLOR": "1"}
+OVER_HTTP = "replay", "time.jsonl", "--listen", "127.0.0.1:0"
+TESTS = """
+import asyncio
+import pytest
+from mcp import Client
+
+TOOLS = ["get_current_time", "convert_time"]
+
+async def tools_of(server):
+    async with Client(server) as client:
+        return [tool.name for tool in (await client.list_tools()).tools]
+
+@pytest.mark.mcpmock("time.jsonl")
+def test_transport(mcpmock_server):
+    assert TOOLS == asyncio.run(tools_of(mcpmock_server.transport()))
+
+@pytest.mark.mcpmock("time.jsonl")
+def test_url(mcpmock_server):
+    assert TOOLS == asyncio.run(tools_of(mcpmock_server.url))
+"""
+CLIENT = """
+import asyncio, sys
+from mcp import Client
+
+async def main():
+    async with Client(sys.argv[1]) as client:
+        print(len((await client.list_tools()).tools))
+        print((await client.call_tool("convert_time", {
+            "source_timezone": "UTC", "time": "12:00", "target_timezone": "Asia/Kathmandu",
+        })).is_error)
+
+asyncio.run(main())
+"""
+
+
+class Windows:
+    """Programs for Windows, in a folder with a recording. They get pipes: Python finds none of its
+    streams in other files under Wine.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._environment = {
+            **os.environ,
+            "PYTHONPATH": f"Z:{ROOT}",
+            "PYTHONPYCACHEPREFIX": f"Z:{PART}/cache",
+            **PLAIN,
+        }
+
+    def start(self, *words: str) -> subprocess.Popen[bytes]:
+        pipe = subprocess.PIPE
+        command = [str(PART / "wine"), str(PART / "python/python.exe"), *words]
+        return subprocess.Popen(
+            command, stdin=pipe, stdout=pipe, stderr=pipe, cwd=self.folder, env=self._environment
+        )
+
+    def run(self, *words: str) -> tuple[int, str, str]:
+        """The status, and what it printed, with line ends as here."""
+        with self.start(*words) as process:
+            out, err = process.communicate(timeout=SLOW)
+        lines = (text.decode().replace("\r\n", "\n") for text in (out, err))
+        return process.returncode, *lines
+
+    def mcpmock(self, *words: str) -> tuple[int, str, str]:
+        return self.run("-m", "mcpmock", *words)
+
+
+@pytest.fixture(scope="module")
+def _services() -> Iterator[None]:
+    """The services of Wine, which hold the streams of the program that needed them first."""
+    if reason := parts.not_installed("windows", "Python for Windows"):
+        pytest.skip(reason)
+    with Windows(PART).start("-c", "print(flush=True); input()") as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield
+        process.kill()
+
+
+@pytest.fixture
+def windows(_services: None, tmp_path: Path) -> Windows:
+    shutil.copy(ROOT / "cassettes/time.jsonl", tmp_path)
+    return Windows(tmp_path)
+
+
+@contextmanager
+def listening(process: subprocess.Popen[bytes]) -> Iterator[str]:
+    """The URL that a program prints first."""
+    with process:
+        try:
+            assert process.stderr is not None
+            yield process.stderr.readline().decode().split()[-1]
+        finally:
+            process.kill()
+
+
+def native(folder: Path, *words: str) -> tuple[int, str, str]:
+    environment = {**os.environ, **PLAIN}
+    with subprocess.Popen(
+        [*MCPMOCK, *words],
+        cwd=folder,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        env=environment,
+    ) as process:
+        out, err = process.communicate(timeout=END)
+    return process.returncode, out.decode(), err.decode()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("show", "time.jsonl"),
+        ("stats", "time.jsonl", "--json"),
+        ("report", "time.jsonl", "-o", "new.html"),
+        ("convert", "time.jsonl", "-o", "new.har"),
+        ("merge", "time.jsonl", "time.jsonl", "-o", "new.jsonl"),
+        ("redact", "time.jsonl", "-o", "new.jsonl"),
+        ("faults", "drop"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_reading(windows: Windows, words: tuple[str, ...]) -> None:
+    """What it prints and the files that it writes are those of other systems, byte for byte."""
+    found = windows.mcpmock(*words)
+    written = {file: file.read_bytes() for file in windows.folder.glob("new.*")}
+    for file in written:
+        file.unlink()
+    expected = native(windows.folder, *words)
+    assert found[1].splitlines() == expected[1].splitlines()
+    assert found == expected
+    assert written == {file: file.read_bytes() for file in windows.folder.glob("new.*")}
+
+
+def test_a_fake_server(windows: Windows) -> None:
+    """A client of the official SDK outside, and a recorded one, have their answers."""
+    if reason := parts.not_installed("py2", "PyPI mcp"):
+        pytest.skip(reason)
+    python = str(parts.PARTS / "py2" / "bin" / "python")
+    with listening(windows.start("-m", "mcpmock", *OVER_HTTP)) as url:
+        client = [python, "-c", CLIENT, url]
+        done = subprocess.run(client, capture_output=True, check=False, text=True, timeout=END)
+        assert done.stdout.split() == ["2", "False"], done.stderr
+    with listening(windows.start("-m", "mcpmock", *OVER_HTTP)) as url:
+        assert 0 == native(windows.folder, "verify", "time.jsonl", "--url", url)[0]
+
+
+def test_a_server_outside(windows: Windows) -> None:
+    """It is driven, recorded and compared from there; its recordings are as good as others."""
+    command = [sys.executable, "-m", "mcpmock", *OVER_HTTP]
+    pipe = subprocess.PIPE
+    served = subprocess.Popen(command, cwd=windows.folder, stdin=pipe, stdout=pipe, stderr=pipe)
+    with listening(served) as url:
+        driven = windows.mcpmock("verify", "time.jsonl", "--url", url)
+        assert driven[0] == 0, driven
+        listed = windows.mcpmock("record", "-o", "new.jsonl", "--list", "--url", url, "--json")
+        assert listed[0] == 0, listed
+        with listening(
+            windows.start("-m", "mcpmock", "record", "-o", "through.jsonl", "--url", url)
+        ) as recorder:
+            compared = native(windows.folder, "verify", "time.jsonl", "--url", recorder)
+            assert compared[0] == 0, compared
+    assert 0 == native(windows.folder, "check", "new.jsonl")[0]
+    assert b'"method":"tools/call"' in (windows.folder / "through.jsonl").read_bytes()
+
+
+def test_tests(windows: Windows) -> None:
+    """The fixtures give their server in memory and over HTTP."""
+    (windows.folder / "test_it.py").write_text(TESTS)
+    plugins = ("-p", "mcpmock.pytest_plugin", "-p", "no:cacheprovider")
+    status, out, err = windows.run("-m", "pytest", "-q", *plugins, "test_it.py")
+    assert (status, "2 passed" in out) == (0, True), out + err
+
+
+def test_refusals(windows: Windows) -> None:
+    """What it cannot do there is refused in a line, before anything starts."""
+    for words in (("replay", "time.jsonl"), ("record", "-o", "new.jsonl", "--", "python")):
+        status, out, err = windows.mcpmock(*words)
+        assert (2, "", 1) == (status, out, err.count("\n")), err
+        assert "does not work on this operating system" in err
+    assert not (windows.folder / "new.jsonl").exists()
