@@ -85,8 +85,8 @@ class Windows:
         """The status, and what it printed, with line ends as here."""
         with self.start(*words) as process:
             out, err = process.communicate(timeout=SLOW)
-        lines = (text.decode().replace("\r\n", "\n") for text in (out, err))
-        return process.returncode, *lines
+        printed, complained = (text.decode().replace("\r\n", "\n") for text in (out, err))
+        return process.returncode, printed, complained
 
     def mcpmock(self, *words: str) -> tuple[int, str, str]:
         return self.run("-m", "mcpmock", *words)
