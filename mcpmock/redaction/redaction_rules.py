@@ -12,6 +12,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
+from functools import cached_property
 from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -107,7 +108,8 @@ class RedactionRules:
             self.hash_key or other.hash_key,
         )
 
-    @property
+    # speed: 0.1 us a message less than a property (tools/bench.py --processor)
+    @cached_property
     def find_more(self) -> bool:
         """Whether they find what the built-in rules do not."""
         return bool(self.keys or self.values or self.paths)

@@ -127,7 +127,7 @@ def _last_words() -> list[str]:
 
 
 _TREE = _tree(_last_words())
-_SIGN_AND_LAST_WORD = lazy_pattern(f":{_TREE}".encode())
+_SIGN_AND_LAST_WORD = re.compile(f":{_TREE}".encode())
 _PROGRESS_TOKEN = b'"progressToken":'
 """The one name of MCP that ends like a secret's; every second message of a session may have it."""
 # Backwards, too: a pattern that has to end at the sign would be tried from each of 64 places. What
