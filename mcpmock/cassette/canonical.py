@@ -8,7 +8,6 @@ telling what was done the command line's.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise
 from pathlib import PurePath
@@ -17,6 +16,7 @@ from typing import Any
 import attrs
 import msgspec
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.options.files import StderrUse, Times
 from mcpmock.protocol.messages import S2C, Frame, Stderr, decode, member
 from mcpmock.protocol.raw_json import elements, members, splice
@@ -32,8 +32,8 @@ _DEFAULTS = {
     "eol": b'"\\n"', "raw": b"null", "oversize": b"null", "redacted": b"false",
 }  # fmt: skip
 _STDERR_KEYS = {"n", "t", "s", "x", "stderr", "raw", "redacted"}
-_PYTHON = re.compile(r"python[0-9.]*")
-_LOOPBACK_PORT = re.compile(r"^(https?://(?:127\.0\.0\.1|\[::1\]|localhost):)[0-9]+")
+_PYTHON = lazy_pattern(r"python[0-9.]*")
+_LOOPBACK_PORT = lazy_pattern(r"^(https?://(?:127\.0\.0\.1|\[::1\]|localhost):)[0-9]+")
 _event = msgspec.json.Decoder(Event)
 _json = msgspec.json.Encoder()
 

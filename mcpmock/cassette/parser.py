@@ -11,9 +11,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Sequence
 
-import attrs
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
 
 from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.raw_json import UNREADABLE
@@ -105,14 +104,13 @@ def unreadable(line: bytes) -> str | None:
     return None
 
 
-@attrs.define(eq=False, repr=False)
-class CassetteReader:
+class CassetteReader(Struct, eq=False):
     """Reads a cassette line by line; `cassette` is what has been read so far."""
 
     cassette: Cassette
     data: bytes | None = None
     """What the lines stand in; None for a cassette that grows, of which the events are kept."""
-    _digest: hashlib._Hash = attrs.field(factory=hashlib.sha256)
+    _digest: hashlib._Hash = field(default_factory=hashlib.sha256)
     _take: Take | None = None
     _refused: bool = False
     _changed_line_ends: bool = False

@@ -6,7 +6,6 @@ event is named by its number `n` in its take. Pure; only `plan` reads files.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Annotated, Any
 
@@ -14,9 +13,10 @@ import attrs
 import msgspec
 
 from mcpmock.cassette.model import Cassette, Event
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.options.units import Knob, Ordinal, shown
 
-_MOVE = re.compile(r"([1-9][0-9]*) before ([1-9][0-9]*)")
+_MOVE = lazy_pattern(r"([1-9][0-9]*) before ([1-9][0-9]*)")
 
 
 @attrs.frozen(kw_only=True)

@@ -8,7 +8,6 @@ second, a text has its unit (`"250ms"`, `"64KiB"`, `"1Mbps"`).
 from __future__ import annotations
 
 import math
-import re
 import signal
 from collections.abc import Iterable, Mapping, Sized
 from types import NoneType, UnionType
@@ -16,7 +15,9 @@ from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import attrs
 
-_NUMBER_AND_UNIT = re.compile(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/]+)")
+from mcpmock.lazy_pattern import lazy_pattern
+
+_NUMBER_AND_UNIT = lazy_pattern(r"([0-9]+(?:\.[0-9]+)?)\s*([A-Za-z/]+)")
 _TIMES = {"us": 1e-6, "ms": 1e-3, "s": 1.0, "min": 60.0, "m": 60.0, "h": 3600.0}
 _SIZES: dict[str, float] = {"B": 1, "KB": 1000, "MB": 1000**2, "GB": 1000**3}
 _SIZES |= {"KiB": 1 << 10, "MiB": 1 << 20, "GiB": 1 << 30}

@@ -16,24 +16,23 @@ import heapq
 from collections.abc import Iterable, Sequence
 from itertools import count
 
-import attrs
+from msgspec import Struct, field
 
 from mcpmock.protocol.messages import C2S, Direction, Frame
 
 from .stage import PASS, Action, Hangup, Send, Stage, Wake
 
 
-@attrs.define(eq=False, repr=False)
-class Pipeline:
+class Pipeline(Struct, eq=False):
     """Stages in a row, the first next to the client. Give it frames and the time; take what leaves
     at either end.
     """
 
     stages: Sequence[Stage]
     hung_up: Hangup | None = None
-    _due: list[tuple[float, int, int, Action]] = attrs.field(factory=list)
-    _order: count[int] = attrs.field(factory=count)
-    _out: list[Sequence[Frame]] = attrs.field(factory=list)
+    _due: list[tuple[float, int, int, Action]] = field(default_factory=list)
+    _order: count[int] = field(default_factory=count)
+    _out: list[Sequence[Frame]] = field(default_factory=list)
 
     def begin(self, now: float) -> list[Sequence[Frame]]:
         """Begin the session. Call it once, before all other methods."""

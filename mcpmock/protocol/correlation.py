@@ -30,8 +30,8 @@ caller keeps its `Correlation`.
 
 from __future__ import annotations
 
-import attrs
 import msgspec
+from msgspec import Struct, field
 
 from .id_table import IdTable
 from .messages import C2S, Direction, Message, Notification, Request, Response, member, same_id
@@ -85,14 +85,13 @@ _NAMES_NO_CALL = Attribution()
 _ANSWERS_NO_CALL = Attribution(late=True)
 
 
-@attrs.define(eq=False, repr=False)
-class _Sender:
+class _Sender(Struct, eq=False):
     """The calls that one side made."""
 
-    open: IdTable[PendingCall] = attrs.field(factory=IdTable)
-    closed: IdTable[PendingCall] = attrs.field(factory=IdTable)
-    by_token: dict[bytes, PendingCall] = attrs.field(factory=dict)
-    by_exchange: dict[int, list[PendingCall]] = attrs.field(factory=dict)
+    open: IdTable[PendingCall] = field(default_factory=IdTable)
+    closed: IdTable[PendingCall] = field(default_factory=IdTable)
+    by_token: dict[bytes, PendingCall] = field(default_factory=dict)
+    by_exchange: dict[int, list[PendingCall]] = field(default_factory=dict)
 
     def add(self, call: PendingCall) -> None:
         self._forget(self.open.pop(call.request.id))
@@ -120,14 +119,13 @@ class _Sender:
             del self.by_token[call.token]
 
 
-@attrs.define(eq=False, repr=False)
-class Correlation:
+class Correlation(Struct, eq=False):
     """The open and the lately closed calls of both sides, in one id space."""
 
     # Each side numbers its own requests: the client's id 0 and the server's id 0 are regularly open
     # at the same time.
-    _client: _Sender = attrs.field(factory=_Sender)
-    _server: _Sender = attrs.field(factory=_Sender)
+    _client: _Sender = field(default_factory=_Sender)
+    _server: _Sender = field(default_factory=_Sender)
 
     def note(
         self, direction: Direction, message: Message, index: int, exchange: int | None = None

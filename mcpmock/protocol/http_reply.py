@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable
 from http import HTTPStatus
 
-import attrs
+from msgspec import Struct, field
 
 from mcpmock.printable import printable
 
@@ -71,14 +71,13 @@ def request_ids(items: Iterable[Message]) -> list[bytes]:
     return [item.id for item in items if isinstance(item, Request)]
 
 
-@attrs.define(eq=False, repr=False)
-class HeldMessages:
+class HeldMessages(Struct, eq=False):
     """Messages that wait, until a stream is opened or a session begins."""
 
     max_messages: int = 1000
     max_bytes: int = 1 << 20
     size: int = 0
-    _raws: deque[bytes] = attrs.field(factory=deque)
+    _raws: deque[bytes] = field(default_factory=deque)
 
     def __len__(self) -> int:
         return len(self._raws)

@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 
-import attrs
 import msgspec
+from msgspec import Struct, field
 
 from .messages import Direction, Fragment, Frame, HttpBody
 
@@ -37,13 +37,12 @@ class WholeFrame(msgspec.Struct, frozen=True):
         return self.digest is not None
 
 
-@attrs.define(eq=False, repr=False)
-class _Pieces:
+class _Pieces(Struct, eq=False):
     """The pieces of one message so far."""
 
     # One buffer and not a list of pieces: a message of 60 MB in small blocks leaves its memory in
     # the allocator's heap, and the peak of `mcpmock record` grows by as much (tests/e2e/test_wire).
-    held: bytearray = attrs.field(factory=bytearray)
+    held: bytearray = field(default_factory=bytearray)
     size: int = 0
     digest: hashlib._Hash | None = None
 
@@ -66,12 +65,11 @@ class _Pieces:
         return WholeFrame(frame, self.size, digest)
 
 
-@attrs.define(eq=False, repr=False)
-class Reassembly:
+class Reassembly(Struct, eq=False):
     """The incomplete messages: one for each direction of an exchange of a session."""
 
     max_bytes: int = MAX_MESSAGE_BYTES
-    _incomplete: dict[_Key, _Pieces] = attrs.field(factory=dict)
+    _incomplete: dict[_Key, _Pieces] = field(default_factory=dict)
 
     def __len__(self) -> int:
         """Return the number of incomplete messages."""

@@ -16,6 +16,7 @@ from typing import Any
 
 import attrs
 import msgspec
+from msgspec import Struct, field
 
 from mcpmock.cassette.model import Event, Gap, Oversize, are_embeddable, event_line, message_lines
 from mcpmock.pipeline.stage import PASS, Action, Hangup, Stage
@@ -30,8 +31,7 @@ Append = Callable[[list[bytes]], None]
 """Takes event lines and returns when they are safe; raises OSError if they are not."""
 
 
-@attrs.define(eq=False, repr=False)
-class Ledger:
+class Ledger(Struct, eq=False):
     """One take being written: what its recorders have in common.
 
     `redactor` is None where redaction was switched off. `on_gap` gets the reason each time that
@@ -39,7 +39,7 @@ class Ledger:
     """
 
     append: Append
-    redactor: Redactor | None = attrs.field(factory=Redactor)
+    redactor: Redactor | None = field(default_factory=Redactor)
     on_gap: Callable[[str], None] = lambda _reason: None
     strict: bool = False
     """End the session rather than let pass what could not be noted."""
@@ -49,9 +49,9 @@ class Ledger:
     """How many of them could not be noted."""
     noted_gaps: int = 0
     """How many events of the take say that something was lost."""
-    gaps: dict[int, Gap] = attrs.field(factory=dict)
+    gaps: dict[int, Gap] = field(default_factory=dict)
     """What was lost of each session and is yet to be noted, ahead of whatever comes next."""
-    reassembly: Reassembly = attrs.field(factory=Reassembly)
+    reassembly: Reassembly = field(default_factory=Reassembly)
     """The long messages under way, by session, direction and exchange."""
     ending: bool = False
     """The client has ended its input, or a stop signal has come: the recorder may be killed soon.

@@ -11,7 +11,7 @@ import re
 from base64 import b64encode
 from collections.abc import Iterator
 
-import attrs
+from msgspec import Struct, field
 
 from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.raw_json import Span
@@ -45,21 +45,20 @@ _WORDS_ONLY = lazy_pattern(r"[^\W\d_]+(?:[ _-][^\W\d_]+)*")
 _WORD_BEFORE = lazy_pattern(rb"[\w\x80-\xff]")
 
 
-@attrs.define(eq=False, repr=False)
-class KnownValues:
+class KnownValues(Struct, eq=False):
     """The known values with their kinds."""
 
-    kinds: dict[bytes, str] = attrs.field(factory=dict)
+    kinds: dict[bytes, str] = field(default_factory=dict)
     """By value, what is found as a part of any text."""
-    _own: set[bytes] = attrs.field(factory=set)
+    _own: set[bytes] = field(default_factory=set)
     """Those that only a rule of the user took for secret: they stay where the protocol needs them.
     """
-    _own_words: set[bytes] = attrs.field(factory=set)
+    _own_words: set[bytes] = field(default_factory=set)
     """Those of them that are ordinary words: found as whole words only."""
-    _words: dict[bytes, str] = attrs.field(factory=dict)
-    _needles: dict[bytes, None] = attrs.field(factory=dict)
+    _words: dict[bytes, str] = field(default_factory=dict)
+    _needles: dict[bytes, None] = field(default_factory=dict)
     """A part of each value that every spelling of JSON and of URLs leaves as it is."""
-    _encoded: dict[bytes, None] = attrs.field(factory=dict)
+    _encoded: dict[bytes, None] = field(default_factory=dict)
     """What is left of each value in base64, whatever stands before and behind it."""
 
     def __len__(self) -> int:

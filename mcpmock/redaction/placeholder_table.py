@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-import attrs
 import msgspec
+from msgspec import Struct, field
 
 from mcpmock.protocol.messages import decode
 
@@ -37,8 +37,7 @@ class SecretPlace(msgspec.Struct, frozen=True):
     kind: str
 
 
-@attrs.define(eq=False, repr=False)
-class PlaceholderTable:
+class PlaceholderTable(Struct, eq=False):
     """Gives each secret its placeholder, and remembers the secret."""
 
     count: int = 0
@@ -51,10 +50,10 @@ class PlaceholderTable:
     """Where secrets were found, in the order found; None where nothing asks for it."""
     path: Sequence[str | int] = ()
     """The path of the scalar that is looked at."""
-    known: KnownValues = attrs.field(factory=KnownValues)
+    known: KnownValues = field(default_factory=KnownValues)
     hash_of: Callable[[bytes], int] | None = None
     """Gives the number that stands for a secret; None where they are counted."""
-    _placeholders: dict[bytes | tuple[str, bytes], bytes] = attrs.field(factory=dict)
+    _placeholders: dict[bytes | tuple[str, bytes], bytes] = field(default_factory=dict)
     """By secret; of numbers by kind and number."""
     _numbers: int = 0
     """The highest number of a placeholder."""

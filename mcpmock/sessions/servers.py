@@ -11,7 +11,6 @@ from collections.abc import Callable, Collection, Iterator, Sequence
 from shutil import which
 from typing import TYPE_CHECKING, Any
 
-import attrs
 from msgspec import Struct, field
 
 from mcpmock.channels.channel import ConversationEnd
@@ -27,8 +26,7 @@ if TYPE_CHECKING:
     from .take import Say
 
 
-@attrs.define(eq=False, repr=False)
-class Reach:
+class Reach(Struct, eq=False):
     """Whether the server at a URL accepts connections. The user reads a line each time it stops
     accepting them; clients get an error answer each time.
     """

@@ -14,7 +14,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import attrs
 import trio
 from msgspec import Struct, field, structs
 
@@ -86,8 +85,7 @@ class Recording(Struct, frozen=True, kw_only=True):
         return self.in_project and not (self.new or self.strict)
 
 
-@attrs.define(eq=False, repr=False)
-class TakeRecording:
+class TakeRecording(Struct, eq=False):
     """A take while it is recorded. Made by `open_take_recording`."""
 
     file: TakeFile

@@ -16,11 +16,13 @@ from urllib.parse import unquote
 import attrs
 from msgspec import UNSET
 
+from mcpmock.lazy_pattern import lazy_pattern
+
 if TYPE_CHECKING:
     from mcpmock.playback.variables import Mismatch
 
 Arguments = dict[str, Any]
-_VARIABLE = re.compile(r"\{(\w+)\}")
+_VARIABLE = lazy_pattern(r"\{(\w+)\}")
 
 
 class RouteKind(Enum):

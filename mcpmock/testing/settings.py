@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -25,6 +24,7 @@ from mcpmock.errors import McpMockError
 from mcpmock.faults.control import Given, check_seed, is_file, several
 from mcpmock.faults.match import Match, to_match
 from mcpmock.faults.races.grid import REACTIONS, Reaction
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.options.option import (
     check_value,
     options_of,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 MAX_FILE_NAME_LENGTH = 100
 STUB_ALONE = "mcpmock_serve.jsonl"
 """The name of a cassette that a server of a stub alone does not have."""
-_UNSAFE = re.compile(r"[^A-Za-z0-9._-]+")
+_UNSAFE = lazy_pattern(r"[^A-Za-z0-9._-]+")
 _REPLAY = {one.name for one in options_of(ReplayOptions)}
 _SEED_VARIABLE = "MCPMOCK_SEED"
 _REPLAY_PREFIX = "MCPMOCK_REPLAY_"

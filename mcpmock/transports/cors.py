@@ -9,16 +9,16 @@ even metadata of OAuth: "Servers MUST validate the Origin header on all incoming
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.http_reply import whole_reply
 from mcpmock.protocol.messages import Frame, HttpRequest
 from mcpmock.protocol.transport_facts import SESSION_HEADER, Headers
 
 PREFLIGHT_LIFETIME_S = 600
 _METHODS = "GET, POST, DELETE, OPTIONS"
-_NAMES = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+(?: *, *[-!#$%&'*+.^_`|~0-9A-Za-z]+)*")
+_NAMES = lazy_pattern(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+(?: *, *[-!#$%&'*+.^_`|~0-9A-Za-z]+)*")
 _ALLOW_ORIGIN = "Access-Control-Allow-Origin"
 _REQUEST_METHOD = "Access-Control-Request-Method"
 _REQUEST_HEADERS = "Access-Control-Request-Headers"

@@ -8,9 +8,9 @@ forwarded is what came. Nothing is ever refused. `body` stands above and picks t
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.messages import Direction, Frame, HttpBody, SseMeta
 
 MAX_EVENT_BYTES = 64 << 20
@@ -21,12 +21,12 @@ KEPT_BYTES = 1 << 16
 _BOM = b"\xef\xbb\xbf"
 # A CR ends a line by itself unless an LF follows, so one that is the last byte so far says nothing
 # yet: both patterns want to see what stands behind it.
-_LINE_END = re.compile(rb"\n|\r\n|\r(?=[^\n])")
+_LINE_END = lazy_pattern(rb"\n|\r\n|\r(?=[^\n])")
 # The end of a line and, directly behind it, the end of an empty one. Whatever the line ends are,
 # this is the first LF LF, LF CR or CR CR (CR LF is one end, not two). The set in front lets `re`
 # skip other bytes quickly.
-_BLANK_LINE = re.compile(rb"[\n\r](?:(?<=\n)\n|\r(?:\n|(?=[^\n])))")
-_LINE_BREAK = re.compile(rb"\r\n|\n|\r")
+_BLANK_LINE = lazy_pattern(rb"[\n\r](?:(?<=\n)\n|\r(?:\n|(?=[^\n])))")
+_LINE_BREAK = lazy_pattern(rb"\r\n|\n|\r")
 _RETRY_DIGITS = 15  # beyond that it is no time, and no number that every JSON reader takes
 _KEPT_BODY, _UNKEPT_BODY = HttpBody(), HttpBody(unkept=True)
 

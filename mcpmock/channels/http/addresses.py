@@ -8,7 +8,6 @@ Errors say in one line what is wrong with an address. Nothing here speaks HTTP: 
 from __future__ import annotations
 
 import os
-import re
 import socket
 import ssl
 import sys
@@ -19,6 +18,7 @@ import attrs
 import trio
 
 from mcpmock.errors import CannotListen, McpMockError
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.transports import headers
 from mcpmock.transports.headers import Upstream
 
@@ -32,7 +32,7 @@ the middle and lose a request.
 """
 Connect = Callable[[], Awaitable[trio.abc.Stream]]
 
-_LISTEN = re.compile(r"(?:(\[[0-9A-Fa-f:.%a-z]+\]|[\w.-]*):)?([0-9]{1,5})")
+_LISTEN = lazy_pattern(r"(?:(\[[0-9A-Fa-f:.%a-z]+\]|[\w.-]*):)?([0-9]{1,5})")
 
 
 def is_loopback(host: str) -> bool:

@@ -7,12 +7,13 @@ parser of its own would cost each stream of events more than all its events. `ht
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 import h11
 
-_SIZE = re.compile(rb"([0-9A-Fa-f]{1,7})\r\n")
+from mcpmock.lazy_pattern import lazy_pattern
+
+_SIZE = lazy_pattern(rb"([0-9A-Fa-f]{1,7})\r\n")
 _LAST = b"0\r\n\r\n"
 _HEAD = b"POST / HTTP/1.1\r\nHost: us\r\nTransfer-Encoding: chunked\r\n\r\n"
 

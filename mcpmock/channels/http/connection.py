@@ -22,7 +22,6 @@ conversation a request belongs to. `server` stands above, `http1` below.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from copy import copy
 from itertools import count
@@ -33,6 +32,7 @@ import trio
 from mcpmock.channels.channel import MAX_HELD_BYTES, Deliver
 from mcpmock.channels.queues import FrameQueue, WriteQueue
 from mcpmock.errors import McpMockError
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.messages import C2S, S2C, ExchangeEnd, Frame, HttpBody, HttpRequest
 from mcpmock.protocol.transport_facts import Headers
 from mcpmock.transports.access_policy import AccessPolicy, HttpRefusal
@@ -60,7 +60,7 @@ is a reset, and a reset may erase a response that the client has not read (RFC 9
 _PEER_POLL_S = 0.05
 """How often a client that has ended its input is looked at: no event tells that it leaves."""
 _NEVER = float("inf")
-_END_OF_HEAD = re.compile(rb"\n\r?\n")
+_END_OF_HEAD = lazy_pattern(rb"\n\r?\n")
 
 
 class ServerExchange:

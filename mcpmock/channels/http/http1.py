@@ -7,13 +7,13 @@ request pass). `connection` and `client` stand above.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
 import h11
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.messages import Frame
 from mcpmock.protocol.transport_facts import (
     REMEMBERED_HEADS,
@@ -39,10 +39,10 @@ from .chunked import Chunks, chunk
 MAX_HEAD_BYTES = 1 << 16
 """The longest head, in bytes."""
 _MAX_CACHED_BYTES = 1 << 12
-_TOKEN = re.compile(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
-_TARGET = re.compile(r"[\x21-\x7e\x80-\xff]+")
+_TOKEN = lazy_pattern(r"[-!#$%&'*+.^_`|~0-9A-Za-z]+")
+_TARGET = lazy_pattern(r"[\x21-\x7e\x80-\xff]+")
 _BODILESS = {204, 304}  # nor has a response to HEAD a body, whatever its head says: RFC 9112, 6.3
-_PLAIN = re.compile(  # one meaning only: no folding, no bare line ends, no control characters
+_PLAIN = lazy_pattern(  # one meaning only: no folding, no bare line ends, no control characters
     rb"HTTP/1\.1 ([2-9][0-9]{2})(?: ([^\x00-\x1f\x7f]*))?\r\n"
     rb"((?:[-!#$%&'*+.^_`|~0-9A-Za-z]+:[^\x00-\x08\x0a-\x1f\x7f]*\r\n)*)\r\n"
 )

@@ -11,9 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-import attrs
 import msgspec
-from msgspec import UNSET
+from msgspec import UNSET, Struct, field
 
 from mcpmock.cassette.model import (
     FORMAT,
@@ -72,19 +71,18 @@ def _without_torn_down_ends(events: Sequence[Event]) -> Sequence[Event]:
     return kept if len(kept) < len(events) else events
 
 
-@attrs.define(eq=False, repr=False)
-class _Continuations:
+class _Continuations(Struct, eq=False):
     """Which exchanges continue which."""
 
-    continues: dict[int, _StreamExchange] = attrs.field(factory=dict)
+    continues: dict[int, _StreamExchange] = field(default_factory=dict)
     """By the exchange of the GET, the stream that it continues."""
-    chains: dict[int, _StreamExchange] = attrs.field(factory=dict)
+    chains: dict[int, _StreamExchange] = field(default_factory=dict)
     """By the exchange of a GET, the stream that it resumes, be that one that the server ended."""
-    _resumes: dict[int, tuple[int, str]] = attrs.field(factory=dict)
+    _resumes: dict[int, tuple[int, str]] = field(default_factory=dict)
     """By the exchange of a GET, the session and the last event that it names."""
-    _owners: dict[tuple[int, str], _StreamExchange] = attrs.field(factory=dict)
+    _owners: dict[tuple[int, str], _StreamExchange] = field(default_factory=dict)
     """The streams that go on behind an event, by its session and id."""
-    _ended: set[_StreamExchange] = attrs.field(factory=set)
+    _ended: set[_StreamExchange] = field(default_factory=set)
     """The streams whose response the server ended."""
 
     def note(self, event: Event) -> None:
@@ -232,13 +230,12 @@ def _request(events: Sequence[Event], index: int, head: HttpRequest) -> Iterator
         yield EpisodeStep(index, events[index], frame, head)
 
 
-@attrs.define(eq=False, repr=False)
-class _StepParts:
+class _StepParts(Struct, eq=False):
     """Which events belong together: `bodies` by exchange, `metas` by the index of the data."""
 
-    bodies: dict[int, int] = attrs.field(factory=dict)
-    metas: dict[int, int] = attrs.field(factory=dict)
-    taken: set[int] = attrs.field(factory=set)
+    bodies: dict[int, int] = field(default_factory=dict)
+    metas: dict[int, int] = field(default_factory=dict)
+    taken: set[int] = field(default_factory=set)
     """The events that are part of the step of another one."""
 
     @classmethod

@@ -17,6 +17,7 @@ from typing import Any
 
 import attrs
 
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.pipeline.stage import Action, Wake
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.http_reply import EVENT_STREAM, HeldMessages, ReplyFlattener, request_ids
@@ -512,7 +513,7 @@ class StreamableHttpClient(ExchangeClient):
 
 
 _GONE = (404, 400)
-_SAYS_GONE = re.compile(rb"session|not initialized", re.IGNORECASE)
+_SAYS_GONE = lazy_pattern(rb"session|not initialized", re.IGNORECASE)
 
 
 def _is_session_gone(exchange: _RequestState, refusal: Sequence[Frame]) -> bool:
