@@ -29,6 +29,8 @@ _TIMEOUT_S = 30
 _FIRST_ID = 7_000_000
 _TRIPS = 400
 _HTTP_TRIPS = 150
+_FIRST_TRIPS = 20
+"""Trips before those that count: what is only needed once is made in them."""
 _FLOODED = ("trio", "record", "mcp-rec", "replay", "mcp-rec-replay")
 _ONE_BY_ONE = ("trio", "record", "mcp-rec", "mcp-cassette", "replay", "mcp-rec-replay")
 _HTTP = (
@@ -173,9 +175,10 @@ def _trips(
 ) -> Iterator[tuple[str, float]]:
     with _open(shop, row, label) as session:
         session.initialize()
+        session.ping_pong(requests[:_FIRST_TRIPS])
         before = used(session.pid)
-        times = session.ping_pong(requests)
-        yield "us a call", (used(session.pid) - before) / len(requests) * 1e6
+        times = session.ping_pong(requests[_FIRST_TRIPS:])
+        yield "us a call", (used(session.pid) - before) / len(times) * 1e6
     if not row.http:
         yield "p50 us", statistics.median(times) * 1e6
 
