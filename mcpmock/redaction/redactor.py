@@ -161,10 +161,10 @@ class Redactor(TextRedactor):
             kind, prefix, value = _split_assignment(argument, self.rules.kind_of)
             if PLACEHOLDER in raw:
                 self.table.reserve_in(raw)
-            elif is_json(raw):
-                raw = self.json(raw, everywhere)
             elif kind_of_next is not None and not argument.startswith("--"):
                 raw = self._placeholder(kind_of_next, raw)
+            elif is_json(raw):
+                raw = self.json(raw, everywhere)
             elif kind is not None and value:
                 placeholder = self._placeholder(kind, value.encode("utf-8", "surrogateescape"))
                 raw = prefix.encode("utf-8", "surrogateescape") + placeholder

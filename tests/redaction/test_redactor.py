@@ -200,6 +200,8 @@ def test_text(text: str, shown: str) -> None:
         (["postgres://u:abc@h/db"], ["postgres://u:mcpmock:secret:userinfo:1@h/db"]),
         (["--header", f"X: {GITHUB}"], ["--header", "X: mcpmock:secret:github:1"]),
         (['{"token":"abc"}'], ['{"token":"mcpmock:secret:token:1"}']),
+        (["--credentials", '{"pin":"abc"}'], ["--credentials", "mcpmock:secret:credentials:1"]),
+        (["--api-key", '["abc"]'], ["--api-key", "mcpmock:secret:api-key:1"]),
         ([r'[{"to\u006ben":"abc"}]'], [r'[{"to\u006ben":"mcpmock:secret:token:1"}]']),
         (['{"a":{"token":"abc"'], ['{"a":{"token":mcpmock:secret:token:1']),
         (["npx", "-y", "srv", "--max-tokens", "5"], ["npx", "-y", "srv", "--max-tokens", "5"]),
