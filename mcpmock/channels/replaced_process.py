@@ -45,9 +45,10 @@ class ReplacedProcess(ConversationEnd):
         return await self._offered.receive()
 
     def send_nowait(self, frames: Sequence[Frame]) -> None:
-        if isinstance(frames[0].fact, RestartStep):
+        if isinstance(frames[-1].fact, RestartStep):  # a cancel may come with it
             self._wanted.set()
-        elif self._process is not None:
+            frames = frames[:-1]
+        if frames and self._process is not None:
             with suppress(trio.BrokenResourceError):  # the next one will read
                 self._process.send_nowait(frames)
 
@@ -94,8 +95,8 @@ class ReplacedProcess(ConversationEnd):
                 except CannotStart as error:
                     self._say(RestartStep("failed", str(error)))
                 else:
+                    self._say(RestartStep("started"))  # what it says itself comes later
                     await self._adopt(new, nursery)
-                    self._say(RestartStep("started"))
 
     async def aclose(self) -> None:
         self._said.close()

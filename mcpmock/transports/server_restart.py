@@ -248,6 +248,7 @@ class ServerRestart(Stage):
                 self._forget_kept(named.call.request.id)  # it is cancelled
             if not isinstance(message, Request):
                 continue
+            self._forget_kept(message.id)  # it was another call's
             self._revision = version_of(message) or self._revision
             if message.method == "initialize":
                 self._memory = SessionMemory()
@@ -270,6 +271,8 @@ class ServerRestart(Stage):
 
     def _take_from_server(self, frame: Frame, now: float) -> None:
         match frame.fact:
+            case None | Fragment() if self._phase in (_Phase.REPLACING, _Phase.FAILED):
+                pass  # it comes too late
             case None:
                 self._take_server_message(frame)
             case Fragment():
@@ -312,7 +315,6 @@ class ServerRestart(Stage):
             elif self._phase is not _Phase.GRACE:
                 self._replace()
         elif fact.step == "started":
-            self._server += 1
             self._output_end, self._printed = None, b""
             if self._changed_again:
                 self._replace()
@@ -325,8 +327,6 @@ class ServerRestart(Stage):
 
     def _take_server_message(self, frame: Frame) -> None:
         message = frame.content
-        if self._phase is _Phase.FAILED:  # it answered too late
-            return
         if isinstance(message, Response) and message.id is not None and self._own:
             id_ = plain_id(message.id)  # PHP writes "tools\/list"
             if id_ in self._own:
@@ -336,7 +336,8 @@ class ServerRestart(Stage):
             subscription = member(message.params, *SUBSCRIPTION_PATH) or b""
             if subscription in self._acknowledged:
                 return
-            self._acknowledged.add(subscription)
+            if subscription in self._kept:
+                self._acknowledged.add(subscription)
         raw = self._note_server_message(frame)
         self._to_client.append(frame if raw == frame.raw else Frame(S2C, raw, frame.eol))
 
@@ -350,7 +351,7 @@ class ServerRestart(Stage):
             self._memory.note_answer(call.request, message)
             kept = self._forget_kept(call.request.id)
             if call.request.method in _HANDSHAKES and message.result is not None:
-                self._memory.handshake = kept
+                self._memory.handshake = kept or self._memory.handshake
                 self._revision = initialized_version(message.result) or self._revision
                 raw = _with_list_changes(raw)
         content = frame.content
@@ -369,7 +370,7 @@ class ServerRestart(Stage):
             self._over = True
         elif self._phase is _Phase.GRACE:
             self._replace()
-        elif self._phase is not _Phase.FAILED:
+        elif self._phase not in (_Phase.REPLACING, _Phase.FAILED):
             lines = self._printed.decode(errors="replace").split("\n")
             last = next((line for line in reversed(lines) if line.strip()), "").strip()
             why = f": {printable(last[:MAX_QUOTE_CHARS])}" if last else ""
@@ -403,6 +404,7 @@ class ServerRestart(Stage):
                 self._to_client.append(Frame(S2C, error))
         for question in self._questions.of_exchange(self._server):
             self._to_client.append(Frame(S2C, edit.cancelled(question.sent)))
+        self._server += 1
         self._own.clear()
 
     def _greet(self, now: float) -> None:

@@ -119,9 +119,9 @@ class SessionMemory:
         where the list is another one, or nothing where it is not.
         """
         result = answer.result if isinstance(answer, Response) else None
-        known, here = self._lists[probe.method], probe.page
-        if here >= len(known.pages):
-            return None  # the client has asked for the list again meanwhile
+        known, here = self._lists.get(probe.method), probe.page
+        if known is None or here >= len(known.pages):
+            return None  # the client has begun anew, or asked for the list again meanwhile
         cursor = None if result is None else decode(member(result, "nextCursor") or b"null")
         goes_on = here + 1 < len(known.pages)
         if result is None or _page(result) != known.pages[here] or (goes_on and cursor is None):

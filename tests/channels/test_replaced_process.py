@@ -119,10 +119,10 @@ async def test_one_that_cannot_start() -> None:
 
 
 async def test_a_client_that_decides() -> None:
-    """Each process is left to it, and gets its signals."""
+    """Each process is left to it, and gets its signals. A last message may come with a restart."""
     async with watched(["/bin/cat"], ["/bin/cat"]) as made:
         made.channel.leave_to_client()
-        made.channel.send_nowait([BEGIN])
+        made.channel.send_nowait([c2s(b"cancel"), BEGIN])
         assert RestartStep("started") == await made.step()
         assert made.channel.interrupt(signal.SIGTERM)
         assert ProcessExit(signal=signal.SIGTERM) == (await made.next_of(ProcessExit)).fact

@@ -206,6 +206,10 @@ def test_the_grace() -> None:
     assert ["begin"] == session.got
     session.starts()
     assert [OWN_INITIALIZE, INITIALIZED, late, cancelled(8)] == session.got
+    session.says(last := request(9, "tools/call"))
+    session.changes()
+    session.says(cancelled(9))
+    assert [last, cancelled(9), "begin"] == session.got
 
 
 def test_behind_the_grace() -> None:
@@ -219,6 +223,9 @@ def test_behind_the_grace() -> None:
     assert [response(8)] == session.heard
     session.waits(0.1)
     assert [failure(7, RESTARTED)] == session.heard
+    session.hears(response(7), progress(1, 1), request("q", "ping"), hangs_up(S2C), exits(0))
+    session.hears(piece(s2c(b""), LOG[:9]), piece(s2c(b""), LOG[9:], last=True))
+    assert [] == session.heard
     session.waits(100)
     session.starts()
     assert [NOTE] == session.heard
@@ -233,6 +240,9 @@ def test_questions_are_withdrawn() -> None:
     session.changes()
     session.waits(GRACE)
     assert [ask, failure(7, RESTARTED), cancelled(0)] == session.heard
+    session.hears(step("failed", "no"))
+    assert cancelled(0) not in session.heard
+    session.changes()
     session.starts()
     session.hears(ask)
     heard = session.heard
@@ -244,6 +254,10 @@ def test_questions_are_withdrawn() -> None:
     assert [response(0, {"roots": []})] == session.got
     session.hears(ask, cancelled(0))
     assert [ask, cancelled(0)] == session.heard
+    session.hears(request(5, "ping"), exits(3))
+    assert cancelled(5) in session.heard
+    session.changes()
+    assert [] == session.heard
 
 
 @pytest.mark.parametrize("phase", ["replacing", "greeting", "failed"])
@@ -297,6 +311,8 @@ def test_a_server_that_does_not_run(heard: list[Frame], after: float, why: str) 
     session.waits(after)
     text = f"mcpmock: the server {why}; it is started again when a file changes"
     assert failure(7, text) in session.heard
+    session.hears(LOG, piece(s2c(b""), LOG[:9]), piece(s2c(b""), LOG[9:], last=True))
+    assert [] == session.heard
     session.says(request(8, "ping"), notification("notifications/roots/list_changed"))
     session.says(response("q"), cancelled(8))
     assert [failure(8, text)] == session.heard
@@ -347,6 +363,14 @@ def test_a_handshake_that_is_open() -> None:
     session.changes()
     session.starts()
     assert [INITIALIZED, "begin", OWN_INITIALIZE, INITIALIZED] == session.got
+
+
+def test_a_handshake_that_is_answered_twice() -> None:
+    """The new server gets it all the same."""
+    session = Session(INITIALIZE, WELCOME, WELCOME, INITIALIZED)
+    session.changes()
+    session.starts()
+    assert ["begin", OWN_INITIALIZE, INITIALIZED] == session.got
 
 
 def test_before_the_handshake() -> None:
@@ -489,6 +513,23 @@ def test_without_sessions() -> None:
     assert [NOTE] == session.heard
 
 
+def test_an_id_that_is_used_again() -> None:
+    """It is the last call's: that one is waited for, and a subscription is acknowledged anew."""
+    acknowledged = about("s", "notifications/subscriptions/acknowledged")
+    session = Session(DISCOVER, response(0, {"supportedVersions": ["2026-07-28"]}))
+    session.says(listen("s"))
+    session.hears(acknowledged)
+    session.says(call := request("s", "tools/call", {"_meta": MODERN}))
+    session.changes()
+    assert [listen("s"), call] == session.got
+    session.hears(response("s"))
+    assert ["begin"] == session.got
+    session.starts(welcome=response("mcpmock-handshake", {"supportedVersions": ["2026-07-28"]}))
+    session.says(listen("s"))
+    session.hears(acknowledged)
+    assert [acknowledged, response("s"), NOTE, acknowledged] == session.heard
+
+
 def test_a_list_that_is_asked_for_meanwhile() -> None:
     """The client has the new one: nothing is announced."""
     session = Session()
@@ -502,3 +543,8 @@ def test_a_list_that_is_asked_for_meanwhile() -> None:
     session.says(request(3, "tools/list"))
     session.hears(response(3, pages[0]), response("mcpmock-tools/list-1", {"tools": [3]}))
     assert [NOTE, response(3, pages[0])] == session.heard[2:]
+    session.changes()
+    session.starts()
+    session.says(INITIALIZE)
+    session.hears(response("mcpmock-tools/list-0", {"tools": [4]}))
+    assert [NOTE] == session.heard
