@@ -100,5 +100,6 @@ class SessionCalls:
 def answered_calls(cassette: Cassette) -> Iterator[SessionCall]:
     """Yield the requests of a recording that were answered in time."""
     for episode in cassette.episodes():
-        frames = ((event.frame, event.t) for event in episode.events if event.frame is not None)
+        events = episode.events
+        frames = ((frame, event.t) for event in events if (frame := event.frame) is not None)
         yield from (one for one in SessionCalls.read(frames).calls if one.seconds is not None)

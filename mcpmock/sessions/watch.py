@@ -95,8 +95,7 @@ class WatchedFiles:
     def listing(self) -> list[tuple[int, str]]:
         """Return the number and the name of each file, the newest first."""
         there = self._there()
-        new = (path for path in there if path not in self.known)
-        self.known += sorted(new, key=_time_written)
+        self.known += sorted(there.difference(self.known), key=_time_written)
         numbered = list(enumerate(self.known))
         return [(number, path.name) for number, path in numbered[::-1] if path in there]
 
