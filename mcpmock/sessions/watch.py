@@ -140,11 +140,8 @@ class Watch:
         port = bound_port(listeners[0].socket)
         token = secrets.token_urlsafe(32)
         ended = "The recording has ended." if self.beside else "mcpmock watch has ended."
-        files, policies = (
-            WatchedFiles(self.path),
-            (AccessPolicy(port), AccessPolicy(port, token=token)),
-        )
-        served = _Served(files, ended, *policies)
+        files, closed = WatchedFiles(self.path), AccessPolicy(port, token=token)
+        served = _Served(files, ended, AccessPolicy(port), closed)
         async with trio.open_nursery() as nursery:
             nursery.start_soon(trio.serve_listeners, served.serve, listeners)
             with stop_requests(stop) as signals:

@@ -1,7 +1,7 @@
 """Many callers, one server: whose request is whose, and ids that two of them use at once.
 
 Over HTTP each exchange has its own ids, as has each server that takes the place of another;
-whoever answers them has but one space for them. So an id or a progress token that is still in
+what answers them has but one space for them. So an id or a progress token that is still in
 flight is replaced on the way on by a fresh one, and put back, by path and never by text, in what
 comes back. All others stay as they are, byte for byte. Used by `streamable_http` and
 `server_restart`; it knows nothing of HTTP.
