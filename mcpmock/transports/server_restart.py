@@ -34,6 +34,7 @@ from mcpmock.protocol.messages import (
     Direction,
     Fragment,
     Frame,
+    Message,
     Notification,
     ProcessExit,
     Request,
@@ -214,7 +215,7 @@ class ServerRestart(Stage):
         """Take a cancel or progress: it belongs to a call that the old server has, or that waits
         for the new one, or that neither has any more.
         """
-        known = self._calls.note(C2S, message, 0).call is not None
+        known = self._note_call(message)
         if self._phase is _Phase.GRACE and (known or message.method == PROGRESS):
             self._to_server.append(frame)
         elif not known and message.method == CANCELLED and self._phase is not _Phase.FAILED:
@@ -243,9 +244,7 @@ class ServerRestart(Stage):
 
     def _note_message(self, frame: Frame) -> None:
         for message in parse_items(frame.raw):
-            named = self._calls.note(C2S, message, 0)
-            if named.call is not None and isinstance(message, Notification):
-                self._forget_kept(named.call.request.id)  # it is cancelled
+            self._note_call(message)
             if not isinstance(message, Request):
                 continue
             self._forget_kept(message.id)  # it was another call's
@@ -257,6 +256,13 @@ class ServerRestart(Stage):
         content = frame.content
         if isinstance(content, (Request, Notification)):
             self._memory.note_message(content, frame.raw)
+
+    def _note_call(self, message: Message) -> bool:
+        """Return whether a message of the client names a call. One that it cancels is not kept."""
+        named = self._calls.note(C2S, message, 0)
+        if named.call is not None and named.method == CANCELLED:
+            self._forget_kept(named.call.request.id)
+        return named.call is not None
 
     def _forget_kept(self, id_: bytes) -> bytes | None:
         self._acknowledged.discard(id_)

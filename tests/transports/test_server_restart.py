@@ -528,6 +528,11 @@ def test_an_id_that_is_used_again() -> None:
     session.says(listen("s"))
     session.hears(acknowledged)
     assert [acknowledged, response("s"), NOTE, acknowledged] == session.heard
+    session.hears(request("s", "ping", {"_meta": {"progressToken": 1}}))
+    session.says(progress(1, 1))  # of the server's
+    session.changes()
+    session.starts(welcome=response("mcpmock-handshake", {"supportedVersions": ["2026-07-28"]}))
+    assert listen("s") == session.got[-1]
 
 
 def test_a_list_that_is_asked_for_meanwhile() -> None:
