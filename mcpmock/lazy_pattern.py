@@ -12,10 +12,10 @@ class _LazyPattern:
     """Has what a compiled pattern has."""
 
     def __init__(self, pattern: str | bytes, flags: int) -> None:
-        self._source, self._flags = pattern, flags
+        self.pattern, self._flags = pattern, flags
 
     def __getattr__(self, name: str) -> Any:
-        found = getattr(re.compile(self._source, self._flags), name)
+        found = getattr(re.compile(self.pattern, self._flags), name)
         setattr(self, name, found)  # from here on it is found before this method is asked
         return found
 

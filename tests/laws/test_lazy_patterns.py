@@ -29,3 +29,8 @@ def test_a_lazy_pattern_is_used_as_any_other() -> None:
     assert [found["word"] for found in pattern.finditer("A1 b2 3")] == ["A", "b"]
     assert (pattern.pattern, pattern.groups) == (r"(?P<word>[a-z]+)\d", 1)
     assert pattern.search("?") is None
+
+
+def test_its_source_is_known_at_once() -> None:
+    """Reading it compiles nothing."""
+    assert lazy_pattern("(").pattern == "("
