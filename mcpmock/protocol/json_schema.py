@@ -260,14 +260,19 @@ def pointed_to(root: Any, reference: str) -> Any:
     """Return what a local reference points to; None if that is nothing."""
     found = root
     for part in reference[2:].split("/") if reference != "#" else ():
-        name = unquote(part).replace("~1", "/").replace("~0", "~")
-        if isinstance(found, dict):
-            found = found.get(name)
-        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
-            found = found[int(name)]
-        else:
-            return None
+        found = step_into(found, unquote(part))
     return found
+
+
+def step_into(value: Any, step: str) -> Any:
+    """Return the member or item that a step of a JSON Pointer names; None if that is nothing."""
+    name = step.replace("~1", "/").replace("~0", "~")
+    if isinstance(value, dict):
+        return value.get(name)
+    # Python reads no number of more than 4,300 digits.
+    if not isinstance(value, list) or not name.isdecimal() or len(name) > len(str(len(value))):
+        return None
+    return value[int(name)] if int(name) < len(value) else None
 
 
 def _size(schema: Any) -> int | None:

@@ -15,6 +15,8 @@ from urllib.parse import unquote, urljoin
 
 import attrs
 
+from mcpmock.protocol.json_schema import step_into
+
 from .normalize import key_of
 from .severity import DocumentPath
 
@@ -90,8 +92,7 @@ class SchemaDocument:
         if fragment and not fragment.startswith("/"):
             return _anchored(found, fragment)
         for step in unquote(fragment).split("/")[1:]:
-            name = step.replace("~1", "/").replace("~0", "~")
-            inner = _member(found.raw, name)
+            inner = step_into(found.raw, step)
             if inner is None:
                 return None
             found = attrs.evolve(found.inside(inner), path=part.path)
@@ -209,11 +210,3 @@ def _references(value: Any) -> Iterator[str]:
         for keyword in ("$dynamicRef", "$recursiveRef"):
             if keyword in raw:
                 yield f"{keyword} {raw[keyword]}"
-
-
-def _member(value: Any, name: str) -> Any:
-    if isinstance(value, dict):
-        return value.get(name)
-    if isinstance(value, list) and name.isdecimal() and int(name) < len(value):
-        return value[int(name)]
-    return None

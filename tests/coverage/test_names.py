@@ -57,6 +57,7 @@ def prop(schema: Any) -> dict[str, Any]:
         ({"properties": {"a": {"$ref": "#"}}}, ".a", ""),
         ({"properties": {"a": {"$ref": "https://x.test/s.json"}}}, ".a", ""),
         ({"properties": {"a": {"$ref": "#/nowhere"}, "b": {"$ref": 5}}}, ".a .b", ""),
+        ({"properties": {"a": {"$ref": f"#/x/{'9' * 5000}"}}, "x": [1]}, ".a", ""),
         ({"$ref": "#/$defs/a~1b", "$defs": {"a/b": prop({"$ref": "#/$defs/c%20d"}),
                                             "c d": {"const": 1}}}, ".x", "x=1"),
         ({"const": {"a": 1}, "enum": [{}], "type": "boolean"}, "", ""),

@@ -98,6 +98,8 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "another document": (refs({"$ref": "other.json"}, A=S), refs({"$ref": "other.json"}, A=N), UNKNOWN),
     "unknown anchor": (of(a={"$ref": "#no"}, b=S), of(a={"$ref": "#no"}, b=S, c=S), UNKNOWN),
     "unknown place": (of(a={"$ref": "#/$defs/no"}), of(a={"$ref": "#/$defs/no"}, c=S), UNKNOWN),
+    "unknown item": (refs({"$ref": f"#/$defs/A/anyOf/{'9' * 5000}"}, A={"anyOf": [S]}),
+                     refs({"$ref": f"#/$defs/A/anyOf/{'9' * 5000}"}, A={"anyOf": [N]}), UNKNOWN),
     "dynamic": (of(a={"$dynamicRef": "#n"}), of(a={"$dynamicRef": "#n"}, c=S), UNKNOWN),
     "recursive": (of(a={"$recursiveRef": "#"}), of(a={"$recursiveRef": "#"}, c=S), UNKNOWN),
     "now elsewhere": (refs(REF, A=S), refs({"$ref": "https://x.example/s"}, A=S), UNKNOWN),
