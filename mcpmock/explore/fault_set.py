@@ -8,7 +8,6 @@ thousand runs of it are two minutes.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from difflib import get_close_matches
 from typing import Any, Literal
 
 import attrs
@@ -16,6 +15,7 @@ import attrs
 from mcpmock.errors import McpMockError
 from mcpmock.faults.registry import KINDS
 from mcpmock.faults.segments import On
+from mcpmock.printable import did_you_mean
 
 SHORT_S = 0.05
 Side = Literal["server", "client"]
@@ -103,11 +103,10 @@ def chosen_kinds(words: str, side: Side) -> list[TriedKind]:
     wanted = {word.strip() for word in words.split(",")} - {"", "none"}
     known: Collection[str] = {"all", "cancel", *_GROUPS, *(one.kind for one in tried)}
     for word in sorted(wanted - set(known)):
-        near = get_close_matches(word, sorted(known), n=2)
         if word in KINDS:
             raise McpMockError(f"{word}: is not tried toward a {side}; inject it with --fault")
-        hint = f"did you mean {' or '.join(near)}? " if near else ""
-        raise McpMockError(f"{word}: no kind of fault; {hint}`mcpmock faults` lists all kinds")
+        near = did_you_mean(word, known, most=2) or ";"
+        raise McpMockError(f"{word}: no kind of fault{near} `mcpmock faults` lists all kinds")
     return [one for one in tried if wanted & {"all", one.group, one.kind}]
 
 

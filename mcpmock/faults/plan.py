@@ -118,12 +118,21 @@ def read_plan(
 
 def fault_of(shorthand: str) -> Fault:
     """`latency:latency=200ms,tool=get_*`. Raises PlanError with all mistakes."""
-    from mcpmock.options.converter import TableError, read_table
+    from mcpmock.options.converter import TableError, read_table, unknown_key
 
+    table, mistakes = table_of(shorthand), list[str]()
+    if (kind := table["kind"]) in KINDS:
+        known = _knobs_of(KINDS[kind]) | _field_names(Match)
+        wrong = sorted(table.keys() - known - {"kind"})
+        mistakes = [unknown_key(key, known) for key in wrong]
+        table = {key: value for key, value in table.items() if key not in wrong}
     try:
-        return read_table(_converter(), table_of(shorthand), Fault)
+        fault = read_table(_converter(), table, Fault)
     except TableError as error:
-        raise PlanError(error.mistakes) from error
+        mistakes += error.mistakes
+    if mistakes:
+        raise PlanError(mistakes)
+    return fault
 
 
 def table_of(shorthand: str) -> dict[str, Any]:
@@ -132,8 +141,7 @@ def table_of(shorthand: str) -> dict[str, Any]:
     """
     kind, colon, rest = shorthand.partition(":")
     table: dict[str, Any] = {"kind": kind.strip()}
-    cls = KINDS.get(kind.strip(), Fault)
-    knobs = {*_field_names(cls), *cls.aliases}
+    knobs = _knobs_of(KINDS.get(kind.strip(), Fault))
     for part in _split_shorthand(rest) if colon else ():
         key, equals, value = part.partition("=")
         key = key.strip()
@@ -236,6 +244,10 @@ def _structure_fault(written: Any, _type: type = Fault) -> Fault:
             raise PlanError([f"{alias}: the same as {cls.aliases[alias]}; say one of them"])
     knobs = {cls.aliases.get(key, key): value for key, value in written.items() if key != "kind"}
     return _converter().structure(knobs, cls)
+
+
+def _knobs_of(cls: type[Fault]) -> set[str]:
+    return {*_field_names(cls), *cls.aliases}
 
 
 def _field_names(cls: type) -> set[str]:

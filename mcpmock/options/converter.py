@@ -8,7 +8,6 @@ text becomes a number. Imported only where such a file is read: cattrs takes 15 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from difflib import get_close_matches
 from functools import partial
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
@@ -23,6 +22,8 @@ from cattrs.errors import (
     IterableValidationNote,
 )
 from cattrs.gen import make_dict_structure_fn, override
+
+from mcpmock.printable import did_you_mean
 
 from .units import read_value, shown
 
@@ -118,13 +119,8 @@ def table_hook(cls: Any, converter: Converter) -> Any:
 
 def unknown_key(key: str, known: Iterable[str]) -> str:
     """Return the mistake of a key that a table does not have."""
-    return f"{key}: unknown key; {nearest_words(key, known)}known: {', '.join(sorted(known))}"
-
-
-def nearest_words(word: str, known: Iterable[str]) -> str:
-    """Return a question that suggests at most three words; empty if none is near."""
-    near = get_close_matches(word, sorted(known), n=3, cutoff=0.6)
-    return f"did you mean {' or '.join(near)}? " if near else ""
+    near = did_you_mean(key, known, most=3) or ";"
+    return f"{key}: unknown key{near} known: {', '.join(sorted(known))}"
 
 
 def _holds_table(type_: Any) -> bool:

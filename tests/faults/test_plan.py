@@ -203,6 +203,12 @@ def test_what_is_written_first_works(written: str, meant: Fault) -> None:
         ("latency:tool=x", "latency: missing"),
         ("duplicate:copies=1,count=2", "copies: the same as count; say one of them"),
         ("duplicate:copies=0", "count: expected a whole number from 1"),
+        ("latency:latency=1s,toll=x", "^toll: unknown key; did you mean tool. known: after, "),
+        ("latency:toll=x", "^toll: unknown key; did you mean tool. .*; latency: missing"),
+        ("drop:methd=x,evry=2", "^evry: .* did you mean every. .*; methd: .* did you mean method "),
+        ("drop:match.toll=x", r"^match\.toll: unknown key; did you mean tool. "),
+        ("latency:latncy=1s", "^latncy: unknown key; did you mean latency. .*; latency: missing"),
+        ("latncy:toll=x", "^kind: unknown kind 'latncy'; did you mean latency.* all kinds$"),
     ],
 )
 def test_what_makes_no_sense(written: str, mistake: str) -> None:
