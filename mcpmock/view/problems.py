@@ -285,7 +285,7 @@ class Problems:
         if cause is None:
             recorded = self.takes[take.number - 1]
             ending = "the recording breaks off" if recorded.footer is None else "the recording ends"
-            if recorded.header.transport == "memory":  # of a test, until it failed
+            if recorded.header.transport == "memory" and recorded.header.test is not None:
                 ending = "the test ended"
             return ending + _later(take.last - since)
         event = self._rows[cause].event

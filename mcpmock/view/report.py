@@ -200,7 +200,8 @@ class PageRecording:
             "chips": list(self._chips()),
             "urls": [_origin(head.take) for head in self._heads],
             "rows": columns,
-            "open": self.live and self._is_open,
+            # Before the last take, a recorder was killed, or the page did not read a footer.
+            "open": self.live and any(take.footer is None for take in self.cassette.takes[-1:]),
             "timed": self.axis.idle > 0,
             "width": max(self.axis.at, 1),
             "folds": self.axis.folds[folds:],
@@ -219,11 +220,6 @@ class PageRecording:
                 _race_data(race, self.rows[race.call]) for race in seen_races(self.rows, recent)
             ],
         }
-
-    @property
-    def _is_open(self) -> bool:
-        """Whether a take was not closed by its recorder, or not yet."""
-        return any(take.footer is None for take in self.cassette.takes)
 
     def _chips(self) -> Iterator[tuple[str, str, str]]:
         """Yield text, kind and filter of each fact in the head: counts of what a reader looks
@@ -248,7 +244,7 @@ class PageRecording:
             yield f"{self._redacted} redacted", "", ""
         if any(take.header.redaction == "off" for take in takes):
             yield "not redacted: this page may hold secrets", "error", ""
-        if self._is_open and not self.live:
+        if not self.live and any(take.footer is None for take in takes):
             yield "incomplete", "warning", ""
         if self.left_out:
             yield f"{_many(self.left_out, 'event')} left out: see the cassette", "warning", ""

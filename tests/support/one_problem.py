@@ -126,6 +126,17 @@ ONE_PROBLEM = {
         recording(*OPENING, c2s(10, CALL), stderr(5010, "working")),
         "tools/call weather #1 was never answered: the recording breaks off, 5.00 s later",
     ),
+    "a recording in memory": (
+        recording(*OPENING, c2s(10, CALL), header=HEADER.replace(b"stdio", b"memory")),
+        "tools/call weather #1 was never answered: the recording breaks off",
+    ),
+    "a recording of a test": (
+        recording(
+            *(*OPENING, c2s(10, CALL)),
+            header=HEADER.replace(b'"stdio"', b'"memory","test":"t.py::test"'),
+        ),
+        "tools/call weather #1 was never answered: the test ended",
+    ),
     "404": (
         over_http(*CALL_HTTP, fact(12, "s2c", NOT_FOUND, 3), fact(12, "s2c", END, 3)),
         "tools/call weather #1 got HTTP 404 Not Found",

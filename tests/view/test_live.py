@@ -18,6 +18,7 @@ RECORDING = cassette_bytes(
     ("s2c", error(2)),
     ("c2s", cancelled(1)),
 )
+FOOTER = b'{"footer":{"events":5,"sha256":"%b"}}\n' % sha256(RECORDING).hexdigest().encode()
 
 
 def fed(*pieces: bytes) -> list[dict[str, Any]]:
@@ -76,6 +77,21 @@ def test_a_second_take() -> None:
     assert 5 == updates[1]["rows"]["call"][0]
 
 
+@pytest.mark.parametrize(
+    ("pieces", "is_open"),
+    [
+        ([HEADER], [True]),
+        ([RECORDING, FOOTER], [True, False]),
+        ([RECORDING + FOOTER, RECORDING], [False, True]),
+        ([RECORDING, RECORDING + FOOTER], [True, False]),
+    ],
+    ids=["nothing yet", "closed", "another take", "killed, and recorded again"],
+)
+def test_whether_it_is_recorded(pieces: list[bytes], is_open: list[bool]) -> None:
+    """The last take has no footer."""
+    assert is_open == [update["open"] for update in fed(*pieces)]
+
+
 def test_the_first_update_begins_anew() -> None:
     """A page that is sent a file again shows it from its start."""
     first, second = fed(HEADER, RECORDING.removeprefix(HEADER))
@@ -124,13 +140,11 @@ def test_a_long_recording_is_opened_at_its_end(monkeypatch: pytest.MonkeyPatch) 
 
 def test_an_unfinished_skip_keeps_the_digest() -> None:
     """The footer of a take of which events were left out is still judged."""
-    body = RECORDING
-    footer = b'{"footer":{"events":5,"sha256":"%b"}}\n' % sha256(body).hexdigest().encode()
     page = LivePage("a.jsonl")
-    lines = body.splitlines(keepends=True)
+    lines = RECORDING.splitlines(keepends=True)
     page.feed(b"".join(lines[:2]), 0)
     page.feed(b"".join(lines[2:]), 1 << 30)
-    update = page.feed(footer, 0)
+    update = page.feed(FOOTER, 0)
 
     assert update is not None
     assert ["outcome", "complete"] in [list(fact) for fact in update["facts"][0]]
