@@ -300,7 +300,7 @@ def main() -> None:
     for number, mutant in enumerate(chosen):
         if trials.survived[number] is None:
             again = [sys.executable, *sys.argv, f"--only={number + 1}"]
-            trials.survived[number] = bool(subprocess.run(again, capture_output=True).returncode)
+            trials.survived[number] = subprocess.run(again, capture_output=True).returncode == 1
             if trials.survived[number]:
                 print(f"{number + 1}. {mutant}", flush=True)
     print(f"{given.room}: {sum(map(bool, trials.survived))} of {len(chosen)} mutants survived")

@@ -181,7 +181,7 @@ class OverlapWaits(Generic[Held]):
         return found if found >= self.first_missing else -1
 
 
-@attrs.define
+@attrs.define(eq=False, repr=False)
 class StatelessWaits(OverlapWaits[Held]):
     """The same for exchanges that belong to no session: only those that overlap wait for each
     other. `ranks` has the ranks of client events with requests.
