@@ -176,8 +176,8 @@ class Miss(Struct, frozen=True):
 
 
 def first_near(near: Sequence[NearMiss]) -> list[NearMiss]:
-    """Return so many near misses, the nearest first; those of another tool, prompt or resource only
-    where there is none of the same. One that some options let answer is among them.
+    """Return those to show, the nearest first; those of another tool, prompt or resource only where
+    there is none of the same. One that some options let answer is among them.
     """
     found = sorted(near, key=lambda one: (one.distance, one.why == ELSEWHERE, one.n))
     same = [one for one in found if one.same_name] or found
