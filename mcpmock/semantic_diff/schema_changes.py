@@ -578,8 +578,10 @@ def _type_changes(old: SchemaForm, new: SchemaForm, here: ValuePath) -> Iterator
         form.type_at.value if form.type_at else ABSENT if form.is_everything else sorted(words)
         for form, words in ((old, before), (new, after))
     ]
-    if shown[0] == shown[1]:  # what makes integers of numbers is `multipleOf`
-        return
+    if shown[0] == shown[1]:
+        if old.types.keys() == new.types.keys():  # `multipleOf` makes integers of numbers
+            return
+        shown = [sorted(before), sorted(after)]  # another keyword, as `not`, excludes a type
     places = [_path(form.type_at) for form in (old, new)]
     yield SchemaChange("type", effect, _where(*places) if any(places) else here, *shown)
 
