@@ -429,7 +429,8 @@ class _Comparer:
             here = _where(_at(one), None)
             if form.is_everything or form.is_nothing:
                 had, has = name in old.required, name in new.required
-                effect = _effect(form.is_nothing or has > had, form.is_everything or had > has)
+                freed = form.is_everything and not self.old.form(one).is_everything
+                effect = _effect(form.is_nothing or has > had, freed or had > has)
                 yield SchemaChange("removed", effect, here, _raw(one))
             else:
                 yield from _required_changes(name, old, new, here)
@@ -534,7 +535,8 @@ class _Comparer:
     def _reversed_changes(self, old: Schema, new: Schema) -> Iterator[SchemaChange]:
         inner = attrs.evolve(self, side=not self.side)
         for change in inner.changes(old, new):
-            yield change.reversed()
+            if change.effect or change.kind not in _MEMBER_KINDS:  # else it only names a member
+                yield change.reversed()
 
     def _overlap_changes(self, old: SchemaForm, new: SchemaForm) -> Iterator[SchemaChange]:
         """Yield the `oneOf` whose branches overlap and changed: to accept more in one branch is to
