@@ -285,8 +285,11 @@ class _Comparer:
         old_rest, new_rest = [], [*new]
         places = {id(other): number for number, other in enumerate(new)}
         for place, one in enumerate(old):
-            # The one at its turn is the most likely.
-            near = sorted(new_rest, key=lambda other: abs(places[id(other)] - place))
+            # One with the same members, and then the one at its turn, is the most likely.
+            near = sorted(
+                new_rest,
+                key=lambda o: (o.named.keys() != one.named.keys(), abs(places[id(o)] - place)),
+            )
             equal = (o for o in near if self._accepts(one, o, _BOTH))
             found = next(equal, None)
             if found is None:

@@ -132,6 +132,8 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "allOf merged": (branches("allOf", of("x", x=S), of("y", y=S)), of(v=A_MORE), SAME),
     "types or union": (of(v={"type": ["string", "null"]}), branches("anyOf", S, NULL), SAME),
     "order of a union": (branches("anyOf", S, NULL), branches("anyOf", NULL, S), SAME),
+    "order of open objects": (branches("anyOf", of(a={}), of(b={}), of(c=S)),
+                              branches("anyOf", of(c=S), of(b={}), of(a={})), SAME),
     "order of types": (of(v={"type": ["string", "null"]}), of(v={"type": ["null", "string"]}), SAME),
     "apart oneOf": (branches("oneOf", S, NULL), branches("anyOf", S, NULL), SAME),
     "type at the root": ({"properties": {"a": S}}, {"type": "object", "properties": {"a": S}}, ("none", "compatible")),
