@@ -144,8 +144,8 @@ def _counts(cases: Sequence[JunitCase]) -> dict[str, str]:
 
 
 def write_report(path: Path, text: str | bytes) -> None:
-    """Write a report for other programs whole, or not at all; what is no file, such as a device,
-    is written to. Raises CassetteError, and where a recording is.
+    """Write a report for other programs: a file whole or not at all, a device as it is. Raises
+    CassetteError, also if a recording is there.
     """
     refuse_cassettes(path)
     from mcpmock.cassette.file import replace_file, unusable

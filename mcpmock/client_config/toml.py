@@ -52,8 +52,8 @@ class TomlDocument(Document):
         *outer, name = path
         value = self.at(path)
         if isinstance(value, dict):
-            # A table has its name in a header. What is only like it is found out by whoever
-            # verifies the change.
+            # A table has its name in a header. A line that only looks like
+            # one is found when the change is verified.
             wanted = _LAST_OF_TABLE.format(before=re.escape(outer[-1]), name=re.escape(name))
             if header := re.search(wanted, self.text, re.M):
                 return Span(*header.span(1))

@@ -129,7 +129,7 @@ def problem_of(response: httpx2.Response, model: type[BaseModel]) -> str | None:
 
 
 def check_answer(response: httpx2.Response, step: Step, model: type[BaseModel]) -> None:
-    """Raise McpMockError for what is no such document."""
+    """Raise McpMockError unless the answer is such a document."""
     if response.status_code not in (200, 201):
         raise error_answer(response)
     if (problem := problem_of(response, model)) is not None:

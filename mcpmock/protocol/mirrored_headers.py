@@ -78,7 +78,7 @@ def encode_field(text: str) -> str:
 
 
 def decode_field(value: str) -> str:
-    """Return the value of a field as the body has it; what is no text in base64 is itself."""
+    """Return the value of a field as the body has it; anything but base64 of a text is itself."""
     raw = value.encode("utf-8", "surrogateescape")
     plain = decode_raw_field(raw)
     try:
@@ -88,7 +88,7 @@ def decode_field(value: str) -> str:
 
 
 def decode_raw_field(value: bytes) -> bytes:
-    """Return the bytes of a field as the body has them; what is no base64 is itself."""
+    """Return the bytes of a field as the body has them; anything but base64 is itself."""
     coded = _BASE64.fullmatch(value)
     try:
         return b64decode(coded[1], validate=True) if coded else value

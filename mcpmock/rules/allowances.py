@@ -38,7 +38,7 @@ class Allowance:
 
     @classmethod
     def parse(cls, text: str) -> Allowance:
-        """Raise ValueError, in words for the user, for what is no such line or names no rule."""
+        """Raise ValueError, in words for the user, if it is no such line or names no rule."""
         words = text.partition("$")[0].split()
         rule, *scope = words or [""]
         if not rule or len(scope) > 2:

@@ -61,7 +61,7 @@ _NO_PLAIN_TEXT = re.compile(
     r"[|>&*!%@`\[{?,\]}#]|- |(?:true|false|yes|no|on|off|null|~|[-+.\d][\d.eExXobA-Fa-f_:-]*)\Z",
     re.IGNORECASE,
 )
-"""How a scalar begins that is not read here, and what is no text in YAML."""
+"""How a scalar begins that is not read here or that YAML does not take for a text."""
 _OTHER_YAML = ('"', "'", "{", "<", "?", "%")
 """How a line begins that may hide a name or a description."""
 _NOT_A_SKILL = (

@@ -69,8 +69,8 @@ class Recording(Struct, frozen=True, kw_only=True):
     sibling_of: Path | None = None
     """The cassette that was locked by another recorder, when `output` stands in for it."""
     in_project: bool = False
-    """`output` is in the folder of a project's recordings. Its configuration is shared, and the
-    client of somebody for whom it cannot be opened has its server all the same (`may_be_missing`).
+    """`output` is in the folder of a project's recordings. Its configuration is shared: where the
+    file cannot be opened, the client has its server all the same (`may_be_missing`).
     """
 
     @classmethod
