@@ -86,11 +86,11 @@ def scan_source(
     redaction: RedactionOptions = RedactionOptions(),  # noqa: B008 (frozen)
 ) -> list[SecretFound]:
     """Return the secrets in the order of the lines, those of these rules and of the project file
-    too. What is damaged is read as text. Raises CassetteError for what cannot be read, or is no
-    cassette, ProjectFileError.
+    too. Damaged lines are read as text. Raises CassetteError for what cannot be read or unpacked to
+    its end, or is no cassette, ProjectFileError.
     """
     if isinstance(source, Cassette):
         return scan_cassette(encode_cassette(source), redaction_rules_of(redaction))
     place = source if isinstance(source, Path) else None
-    data = read_source(source, damaged=True)
+    data = read_source(source)
     return scan_cassette(data, redaction_rules_of(redaction, place))

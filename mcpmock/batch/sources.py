@@ -82,26 +82,24 @@ def without_takes(name: str) -> Cassette:
     return Cassette(name=name, takes=[])
 
 
-def read_source(source: Path | str | bytes | Readable, *, damaged: bool = False) -> bytes:
+def read_source(source: Path | str | bytes | Readable) -> bytes:
     """Return the bytes of one cassette. Raises as `read_data`, and for data that is not a
     cassette.
     """
-    data = read_data(source, damaged=damaged)
+    data = read_data(source)
     refuse_other(_name_of(source), data)
     return data
 
 
-def read_data(source: Path | str | bytes | Readable, *, damaged: bool = False) -> bytes:
-    """Return the bytes of a file, unpacked. Raises CassetteError for what cannot be read; with
-    `damaged`, what was cut off gives what can be unpacked.
-    """
+def read_data(source: Path | str | bytes | Readable) -> bytes:
+    """Return the bytes of a file, unpacked. Raises CassetteError for what cannot be read."""
     if isinstance(source, str) and is_url(source):
         with reading(source), fsspec_for(source).open(source, "rb") as file:
-            return read_all(file, source, damaged=damaged)
+            return read_all(file, source)
     if isinstance(source, Path | str):
-        return read_bytes(Path(source), damaged=damaged)
+        return read_bytes(Path(source))
     file = BytesIO(source) if isinstance(source, bytes) else source
-    return read_all(file, _name_of(source), damaged=damaged)
+    return read_all(file, _name_of(source))
 
 
 def as_one(source: Source) -> Source:

@@ -179,7 +179,7 @@ def read_all(
             data = _unpack(data, damaged=damaged)
     except ValueError as error:
         raise CassetteError(name, str(error), hint="unpack it if you trust it") from error
-    except (EOFError, zlib.error) as error:
+    except EOFError as error:
         raise CassetteError(name, words_of(error), hint=_recover(name)) from error
     if len(data) > MAX_BYTES:
         raise CassetteError(name, f"holds more than {MAX_BYTES >> 20} MiB")
@@ -208,12 +208,13 @@ def _unpack(packed: bytes, *, damaged: bool) -> bytes:
         member = zlib.decompressobj(wbits=31)
         while not member.eof and at < len(packed):
             piece = packed[at : at + _PACKED_PIECE_BYTES]
+            sound = member.copy() if damaged else member
             try:
                 parts.append(member.decompress(piece))
-            except zlib.error:
+            except zlib.error as error:
                 if damaged:
-                    return b"".join(parts)
-                raise
+                    return b"".join([*parts, _up_to_damage(sound, piece)])
+                raise EOFError("the packed file is damaged") from error
             at += len(piece) - len(member.unused_data)
             size += len(parts[-1])
             if size > max(_MIN_UNPACKED_BYTES, MAX_RATIO * at):
@@ -223,6 +224,17 @@ def _unpack(packed: bytes, *, damaged: bool) -> bytes:
         if not member.eof and not damaged:
             raise EOFError("the packed file was cut off")
     return b"".join(parts)
+
+
+def _up_to_damage(member: zlib._Decompress, piece: bytes) -> bytes:
+    """Return what the sound bytes at the start of this piece of a gzip member unpack to."""
+    unpacked = bytearray()
+    for at in range(len(piece)):
+        try:
+            unpacked += member.decompress(piece[at : at + 1])
+        except zlib.error:
+            break
+    return bytes(unpacked)
 
 
 def rewrite(path: Path, data: bytes, *, was: bytes | None = None) -> None:

@@ -20,6 +20,8 @@ from tests.support import HEADER, INITIALIZE, WELCOME, c2s, cassette_bytes, s2c
 
 LINES = [event_line(1, 0, c2s(INITIALIZE)), event_line(2, 1000, s2c(WELCOME))]
 OLD = cassette_bytes(("c2s", INITIALIZE))
+LONG = b"".join(event_line(n, 0, c2s(INITIALIZE)) for n in range(50))
+PACKED = gzip.compress(LONG, mtime=0)
 
 
 def opened(path: Path, **how: bool) -> TakeFile:
@@ -387,6 +389,28 @@ def test_damaged_packing_is_our_error(tmp_path: Path) -> None:
                 load(path)
             except CassetteError:
                 pass
+
+
+@pytest.mark.parametrize(
+    ("bad", "why", "saved"),
+    [
+        (PACKED[:-8], "was cut off", LONG),
+        (PACKED[:-8] + bytes(8), "is damaged", LONG),
+        (PACKED + b"behind", "is damaged", LONG),
+        (PACKED + PACKED[:-8] + bytes(8), "is damaged", LONG * 2),
+        (PACKED[:10] + b"\7" + PACKED[11:], "is damaged", b""),
+        (PACKED[:10], "was cut off", b""),
+    ],
+    ids=["trailer", "checksum", "behind", "second member", "block", "head"],
+)
+def test_what_damaged_packing_still_has(tmp_path: Path, bad: bytes, why: str, saved: bytes) -> None:
+    """It is refused in words, and what stands before the damage can be had."""
+    path = tmp_path / "a.jsonl.gz"
+    path.write_bytes(bad)
+    with pytest.raises(CassetteError, match=f"the packed file {why}; `mcpmock recover "):
+        load(path)
+
+    assert saved == read_bytes(path, damaged=True)
 
 
 def test_size_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

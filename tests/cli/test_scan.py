@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -50,6 +51,17 @@ def test_scan_json(run: Run, file: Path) -> None:
     assert (1, {"type": "scan", "file": str(file), "secrets": 2}) == (status, last)
     file.write_text("hello\n")
     assert 3 == run("scan", file)[0]
+
+
+@pytest.mark.parametrize("kept", [-1, -9, 40])
+def test_what_cannot_be_unpacked_is_not_searched(run: Run, tmp_path: Path, kept: int) -> None:
+    """A packed file that is cut off is never without secrets."""
+    path = tmp_path / "s.jsonl.gz"
+    path.write_bytes(gzip.compress(sealed(BODY))[:kept])
+    for options in ((), ("--quiet",), ("--json",)):
+        status, out, err = run("scan", *options, path)
+        assert (3, "") == (status, out)
+        assert f"{path}: the packed file was cut off; `mcpmock recover " in err
 
 
 def test_redact_leaves_nothing_to_find(run: Run, file: Path) -> None:
