@@ -24,7 +24,7 @@ OURS=(
 SUITES=(
     mcp==2.3.0 fastmcp==4.1.2 anyio==4.16.0 pytest==9.2.0 pytest-asyncio==1.5.0 pytest-trio==0.8.0
     pytest-xdist==3.8.0 pytest-randomly==5.1.0 pytest-recording==0.14.1 vcrpy==9.4.2
-    hatchling==1.33.0 "${OURS[@]}"
+    hatchling==1.33.0 pre-commit==4.7.0 "${OURS[@]}"
 )
 SUITES_PY1=(
     mcp==1.30.0 anyio==4.16.0 pytest==9.2.0 pytest-asyncio==1.5.0 pytest-trio==0.8.0 "${OURS[@]}"

@@ -1,25 +1,26 @@
-"""The GitHub Action and the hooks of pre-commit, run as they are written, in a repository of a
-user.
+"""The GitHub Action and the hooks of pre-commit, run as they are written, in a user's
+repository.
 
-What GitHub and pre-commit do is done here as they document it: a shell for each step, expressions
-replaced, files for outputs; a hook is given the files of `git ls-files` that its expression finds.
+What GitHub does is done here as it is documented: a shell for each step, expressions replaced,
+files for outputs. pre-commit is the real one.
 """
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import re
-import shlex
 import shutil
 import subprocess
+import tarfile
 from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
 
-from .conftest import Pythons
+from . import parts
 from .parts import PARTS, not_installed
 
 pytestmark = [
@@ -30,9 +31,15 @@ pytestmark = [
 ]
 ROOT = Path(__file__).parents[2]
 ACTION = ROOT / ".github" / "actions" / "mcpmock" / "action.yml"
-HOOKS = ROOT / ".pre-commit-hooks.yaml"
 PYTHON = PARTS / "suites" / "bin" / "python"
 LIMIT_S = 120
+# What is required, hatchling too, is found among the packages of the part.
+WITHOUT_REGISTRY = {
+    "PYTHONPATH": ":".join(map(str, PARTS.glob("suites/lib/python*/site-packages"))),
+    "PIP_NO_INDEX": "1",
+    "PIP_NO_DEPS": "1",
+    "PIP_NO_BUILD_ISOLATION": "0",
+}
 EXPRESSION = re.compile(r"\$\{\{ ([\w.-]+) \}\}")
 AFTER_A_FAILURE = "${{ !cancelled() && steps.install.outcome == 'success' }}"
 TOKEN = b"ghp_" + b"abcdefghijklmnopqrstuvwxyz" + b"0123456789"
@@ -82,11 +89,7 @@ class Job:
             "GITHUB_ACTION_PATH": str(ACTION.parent),
             "GITHUB_OUTPUT": str(self.temporary / "outputs"),
             "RUNNER_TEMP": str(self.temporary),
-            # No registry: what is required, hatchling too, is found among the packages of the part.
-            "PYTHONPATH": str(next(PARTS.glob("suites/lib/python*/site-packages"))),
-            "PIP_NO_INDEX": "1",
-            "PIP_NO_DEPS": "1",
-            "PIP_NO_BUILD_ISOLATION": "0",
+            **WITHOUT_REGISTRY,
         }
 
 
@@ -122,14 +125,17 @@ def repository(tmp_path: Path) -> Path:
 
 
 def spoil(folder: Path, *, how: str) -> None:
-    """A secret in a cassette, or one of a format that is not known."""
+    """A secret in a cassette, one of a format that is not known, one that is none or is cut off."""
     file = folder / "cassettes" / "time.jsonl"
     whole = file.read_bytes()
-    file.write_bytes(
-        whole.replace(b"Europe/Oslo", TOKEN).replace(b"Etc/UTC", TOKEN).replace(b"UTC", TOKEN)
-        if how == "secret"
-        else whole.replace(b'"mcpmock":1', b'"mcpmock":2')
-    )
+    if how == "cut":
+        (folder / "cassettes" / "cut off.jsonl.gz").write_bytes(gzip.compress(whole)[:-9])
+        return
+    file.write_bytes({
+        "secret": whole.replace(b"UTC", TOKEN),
+        "format": whole.replace(b'"mcpmock":1', b'"mcpmock":2'),
+        "other": b'{"no": "cassette"}\n',
+    }[how])  # fmt: skip
     assert file.read_bytes() != whole
 
 
@@ -211,39 +217,74 @@ def use(
     return good, log, {name: text for name, text in outputs.items() if text}
 
 
+@pytest.fixture(scope="module")
+def pre_commit(
+    distributions: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory
+) -> tuple[dict[str, str], dict[str, str]]:
+    """What a configuration names: the repository of the hooks; and the variables of a run."""
+    folder = tmp_path_factory.mktemp("hooks")
+    with tarfile.open(distributions[1]) as archive:
+        archive.extractall(folder, filter="data")
+    (source,) = folder.iterdir()
+    return {"repo": str(source), "rev": commit(source)}, {
+        **{name: os.environ[name] for name in ("HOME", "PATH")},
+        **WITHOUT_REGISTRY,
+        "PRE_COMMIT_HOME": str(tmp_path_factory.mktemp("pre-commit")),
+    }
+
+
 @pytest.mark.parametrize(
-    ("hook", "spoiled", "status"),
+    ("hook", "spoiled", "said"),
     [
-        ("mcpmock-scan", "", 0),
-        ("mcpmock-scan", "secret", 1),
-        ("mcpmock-check", "", 0),
-        ("mcpmock-check", "secret", 1),  # edited by hand
-        ("mcpmock-check", "format", 3),
+        ("mcpmock-scan", "", None),
+        ("mcpmock-scan", "secret", " secrets"),
+        ("mcpmock-scan", "other", "is not a cassette"),
+        ("mcpmock-scan", "cut", "the packed file was cut off; `mcpmock recover "),
+        ("mcpmock-check", "", None),
+        ("mcpmock-check", "secret", "error: edited since it was recorded"),
+        ("mcpmock-check", "format", "error: has format 2, this mcpmock reads 1"),
+        ("mcpmock-check", "other", "is not a cassette"),
+        ("mcpmock-check", "cut", "the packed file was cut off; `mcpmock recover "),
     ],
 )
 def test_the_hooks(
-    pythons: Pythons, repository: Path, hook: str, spoiled: str, status: int
+    pre_commit: tuple[dict[str, str], dict[str, str]],
+    repository: Path,
+    hook: str,
+    spoiled: str,
+    said: str | None,
 ) -> None:
     """They see the cassettes and no other file, and print nothing where all is well."""
+    source, environment = pre_commit
     if spoiled:
         spoil(repository, how=spoiled)
-    git(repository, "init", "-q")
-    git(repository, "add", "-A")
-    (one,) = (one for one in load(HOOKS) if one["id"] == hook)
-    files = [file for file in git(repository, "ls-files") if re.search(one["files"], file)]
-    environment = {"PATH": f"{pythons('bare').parent}:{os.environ['PATH']}"}
+    config = {"repos": [{**source, "hooks": [{"id": hook}]}]}
+    (repository / ".pre-commit-config.yaml").write_text(json.dumps(config), "utf-8")
+    commit(repository)
     ran = subprocess.run(
-        [*shlex.split(one["entry"]), *files], cwd=repository, env=environment, text=True,
-        capture_output=True, timeout=LIMIT_S, check=False,
+        [PYTHON, "-m", "pre_commit", "run", "--all-files", "--color=never"],
+        cwd=repository, env=environment, text=True, capture_output=True, timeout=LIMIT_S,
+        check=False,
     )  # fmt: skip
 
-    assert ["cassettes/deep/memory.jsonl", "cassettes/time.jsonl"] == files
-    assert status == ran.returncode, ran.stdout
-    assert (status == 0) == (ran.stdout + ran.stderr == "")
+    assert int(said is not None) == ran.returncode, ran.stdout + ran.stderr
+    _, _, printed = ran.stdout.partition("- hook id: ")
+    assert (said or "") in printed
+    assert "data.jsonl" not in printed
+    assert (said is None) == (printed == ""), printed
 
 
-def git(folder: Path, *arguments: str) -> list[str]:
-    ran = subprocess.run(
-        ["git", *arguments], cwd=folder, check=True, capture_output=True, text=True, timeout=LIMIT_S
-    )
-    return ran.stdout.splitlines()
+def commit(folder: Path) -> str:
+    """Commits all files; gives the commit."""
+    environment = parts.environment(folder)
+
+    def git(*arguments: str) -> str:
+        return subprocess.run(
+            ["git", *arguments], cwd=folder, env=environment, check=True, text=True,
+            stdout=subprocess.PIPE, timeout=LIMIT_S,
+        ).stdout.strip()  # fmt: skip
+
+    git("init", "-q")
+    git("add", "-A")
+    git("commit", "-q", "-m", "all")
+    return git("rev-parse", "HEAD")
