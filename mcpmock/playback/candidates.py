@@ -419,11 +419,11 @@ class Candidates:
         """
         found = self._find(live)
         level = min((match.level for _, match in found), default=None)
-        found = [one for one in found if one[1].level == level]
-        if found:
+        if found and len(self.all) > 1:
+            found = [one for one in found if one[1].level == level]
             found.sort(key=lambda one: (one[1].handshake_distance, one[1].distance))
             self._prefer(found, now, keep=keep)
-            self._accept(found, live, now)
+        self._accept(found, live, now)
         return level
 
     def find_loosened(self, live: ClientMessage) -> list[Loosely]:

@@ -17,6 +17,7 @@ from mcpmock.protocol.mirrored_headers import decode_field, is_mirror
 from mcpmock.protocol.transport_facts import (
     LAST_EVENT_ID_HEADER,
     PROTOCOL_VERSION_HEADER,
+    REMEMBERED_HEADS,
     SESSION_HEADER,
     plain_path,
 )
@@ -40,6 +41,7 @@ that may differ.
 """
 
 
+@lru_cache(REMEMBERED_HEADS)
 def fingerprint(head: HttpRequest, *, with_path: bool) -> Fingerprint:
     """Return the profile of a head. `with_path`: the request has no message, so that its path must
     agree at every level.

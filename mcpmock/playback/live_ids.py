@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
 from urllib.parse import quote
 
 import attrs
@@ -34,6 +35,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.raw_json import Span, elements, locate_known, splice
 from mcpmock.protocol.revisions import PRIMING_REVISION
+from mcpmock.protocol.transport_facts import REMEMBERED_HEADS
 from mcpmock.redaction.placeholders import fill, holds_placeholder, placeholders_in
 from mcpmock.transports.content_coding import without_decoded
 
@@ -180,7 +182,7 @@ class LiveIds:
                 headers.append((name, live if fits else value))
             else:
                 headers.append((name, value))
-        return HttpResponse(head.status, head.reason, headers)
+        return _response(head.status, head.reason, (*headers,))
 
     def _endpoint(self, uri: bytes) -> bytes:
         """Return where the live client is to post its messages: the recorded URI with the live
@@ -232,9 +234,15 @@ class LiveIds:
             if value is None:
                 return None
             span = locate_known(raw, live_value.path)
-            if span is not None:
+            if span is not None and raw[span.start : span.end] != value:
                 replacements.append((span, value))
         return splice(raw, replacements)
+
+
+@lru_cache(REMEMBERED_HEADS)
+def _response(status: int, reason: str, headers: tuple[tuple[str, str], ...]) -> HttpResponse:
+    # Equal heads are one value, which keeps what was read of it.
+    return HttpResponse(status, reason, [*headers])
 
 
 def _on(exchange: int, frame: Frame) -> Frame:

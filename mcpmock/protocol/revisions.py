@@ -40,7 +40,7 @@ def agreed_version(asked: str | None, recorded: str | None, answered: str) -> st
 
 def is_modern(version: Any) -> bool:
     """Return whether a revision is 2026-07-28 or later."""
-    return isinstance(version, str) and bool(_DATE.fullmatch(version)) and version > LAST_LEGACY
+    return isinstance(version, str) and version > LAST_LEGACY and bool(_DATE.fullmatch(version))
 
 
 def version_of(message: Message) -> str | None:

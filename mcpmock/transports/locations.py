@@ -88,7 +88,7 @@ class OwnLocations(Stage):
     def __init__(self, served: Collection[Origin], say: Callable[[str], None]) -> None:
         self._served = frozenset(served)
         self._say = say
-        self._hosts: dict[int, str] = {}
+        self._asked: dict[int, HttpRequest] = {}
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
         changed: list[Frame] | None = None
@@ -97,21 +97,22 @@ class OwnLocations(Stage):
             if fact is None or x is None:
                 continue
             if type(fact) is HttpRequest:
-                self._hosts[x] = fact.header("host") or ""
+                self._asked[x] = fact
             elif type(fact) is ExchangeEnd:
-                self._hosts.pop(x, None)
+                self._asked.pop(x, None)
             elif type(fact) is HttpResponse and frame.direction is not C2S:
-                headers = self._mapped(fact, self._hosts.get(x, ""))
+                headers = self._mapped(fact, self._asked.get(x))
                 if headers is not None:
                     changed = [*seen] if changed is None else changed
                     head = HttpResponse(fact.status, fact.reason, headers)
                     changed[place] = Frame(frame.direction, fact=head, exchange=x)
         return PASS if changed is None else (Send(changed),)
 
-    def _mapped(self, head: HttpResponse, host: str) -> Headers | None:
-        """Return the fields for a client that calls us `host`; None if they stay as they are."""
+    def _mapped(self, head: HttpResponse, asked: HttpRequest | None) -> Headers | None:
+        """Return the fields for a client that asked so; None if they stay as they are."""
         if not any(map(head.values, _FIELDS)):
             return None
+        host = (asked and asked.header("host")) or ""
         mapped = [
             (name, self._own(name, value, host) if name.lower() in _FIELDS else value)
             for name, value in head.headers

@@ -96,7 +96,7 @@ def test_nothing_is_kept() -> None:
         asked = HttpRequest("GET", "/mcp", [("Host", OURS)])
         stage.feed([Frame(C2S, fact=asked, exchange=x)], 0.0)
         stage.feed([Frame(way, fact=ExchangeEnd(), exchange=x)], 0.0)
-    assert not stage._hosts
+    assert not stage._asked
 
 
 def redirect(status: int, location: str | None) -> HttpResponse:

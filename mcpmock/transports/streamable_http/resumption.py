@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 
 import attrs
 
-from mcpmock.pipeline.stage import Action, Send, Stage
+from mcpmock.pipeline.stage import PASS, Action, Send, Stage
 from mcpmock.protocol.http_reply import EVENT_STREAM
 from mcpmock.protocol.messages import (
     S2C,
@@ -88,28 +88,30 @@ class Resumption(Stage):
     """The event after which a GET that was passed on wants to have more."""
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
-        if seen[0].direction is S2C:
-            return (Send([out for frame in seen for out in self._hear_server(frame)]),)
         back: list[Frame] = []
-        on = [frame for frame in seen if self._hear_client(frame, back)]
-        return Send(back), Send(on)
+        if seen[0].direction is S2C:
+            heard = map(self._hear_server, seen)
+            on = [frame for frame in heard if frame is not None]
+        else:
+            on = [frame for frame in seen if self._hear_client(frame, back)]
+        return (Send(back), Send(on)) if back or on != seen else PASS
 
-    def _hear_server(self, frame: Frame) -> list[Frame]:
+    def _hear_server(self, frame: Frame) -> Frame | None:
         x, fact = frame.exchange, frame.fact
         if x is None:
-            return [frame]
+            return frame
         if isinstance(fact, HttpResponse) and x not in self._modern:
             id_ = self._asked.pop(x, None)
             if fact.status == 200 and fact.media_type == EVENT_STREAM:
                 begun = self._streams[x] = _Stream(x, fact, resumable=id_ is not None)
                 if id_ is not None:  # who asks for the same again did not get what comes here
                     self._events.append(_Event(begun, sent=True, id=id_))
-            return [frame]
+            return frame
         stream = self._streams.get(x)
         if stream is None:
             if isinstance(fact, ExchangeEnd):
                 self._forget(x)
-            return [frame]
+            return frame
         if isinstance(fact, ExchangeEnd):
             del self._streams[x]
             stream.over = True
@@ -117,7 +119,7 @@ class Resumption(Stage):
                 self._resumed.pop(stream.client, None)
         else:
             self._remember(x, stream, frame)
-        return [] if stream.client is None else [_renumbered(frame, stream.client)]
+        return None if stream.client is None else _renumbered(frame, stream.client)
 
     def _remember(self, x: int, stream: _Stream, frame: Frame) -> None:
         meta = frame.fact if isinstance(frame.fact, SseMeta) else None
