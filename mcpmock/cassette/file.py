@@ -369,6 +369,15 @@ def _locked(path: Path, flags: int = 0) -> Iterator[int | None]:
         os.close(fd)
 
 
+def is_recorded(path: Path) -> bool:
+    """Return whether a recorder has the cassette open."""
+    try:
+        with _locked(path) as fd:
+            return fd is None
+    except OSError:
+        return path.exists()  # not by everybody can it be opened
+
+
 def _first_header(path: Path) -> Header | None:
     try:
         with open(_open(path, os.O_RDONLY | NO_WAIT | NO_LINK), "rb") as file:

@@ -19,7 +19,7 @@ import attrs
 import h11
 import trio
 
-from mcpmock.cassette.file import SUFFIXES, find_siblings, read_bytes
+from mcpmock.cassette.file import SUFFIXES, find_siblings, is_recorded, read_bytes
 from mcpmock.channels.http.addresses import ListenAddress, bound_port
 from mcpmock.channels.http.pages import page_headers, read_request, send_page
 from mcpmock.channels.standard_streams import write_log_line
@@ -238,10 +238,11 @@ async def _send_growth(
     """Send the rows of the file with this number, which may come later; and which files there are,
     whenever that has changed.
     """
-    page, listed, due = None, None, 0.0
+    page, listed, due, gone = None, None, 0.0, False
     while True:
         if trio.current_time() >= due:
             due = trio.current_time() + LIST_S
+            gone = page is not None and page.open and not is_recorded(Path(page.name))
             if (listing := files.listing()) != listed:
                 await send({"files": listing})
                 listed = listing
@@ -251,12 +252,17 @@ async def _send_growth(
         if page is None or page.full:  # from the beginning: the middle is left out
             path = files.known[number]
             file, page = FollowedFile(path), LivePage(str(path))
+            await send(page.feed(b""))
+            due = 0.0
         try:
             data, anew = file.read()
         except CassetteError:
             data, anew = b"", False  # a compressed one is whole only at its end
         if anew:
             page = LivePage(str(path))
+        elif gone and not data:
+            await send(page.abandon())
+        gone = False
         for at in range(0, len(data), MAX_READ_BYTES):
             began, piece = trio.current_time(), data[at : at + MAX_READ_BYTES]
             update = page.feed(piece, file.unread + len(data) - at - len(piece))

@@ -33,6 +33,7 @@ def html_page(
             "default-src 'none'",
             f"script-src '{_digest(script)}'",
             f"style-src '{_digest(style)}'",
+            "img-src data:",
             *(["connect-src 'self'"] if live else []),
             "base-uri 'none'",
             "form-action 'none'",

@@ -19,7 +19,6 @@ from typing import NamedTuple
 import attrs
 
 from mcpmock.protocol.correlation import CANCELLED
-from mcpmock.protocol.messages import C2S
 
 from .timeline import Row
 
@@ -55,8 +54,7 @@ class TimeAxis:
     def place(self, row: Row) -> int:
         before, self._last = self._last, row
         if before is None or before.take != row.take:
-            if before is not None:
-                self.at += self.idle or 1
+            self.at += before is not None
             self.takes.append(self.at)
         elif not self.idle:
             self.at += 1
@@ -68,17 +66,20 @@ class TimeAxis:
         return self.at
 
 
+_WAYS = {"c2s": 1, "s2c": 2, "stderr": 3}
+"""As the page has them, the log of the server last."""
+
+
 @attrs.define
 class _Lane:
-    take: int
     session: int
-    direction: str
+    way: int
     calls: list[int | None] = attrs.field(factory=list)
     """The call that each line is occupied by, by its row index."""
 
     @property
-    def place(self) -> tuple[int, int, int]:
-        return self.take, self.session, 1 if self.direction == C2S.value else 2
+    def place(self) -> tuple[bool, int, int]:
+        return self.way == _WAYS["stderr"], self.session, self.way
 
     @property
     def lines(self) -> int:
@@ -87,17 +88,26 @@ class _Lane:
 
 @attrs.define
 class Lanes:
-    """Gives each message its lane, and in it a line that no open call occupies."""
+    """Gives each message its lane, and in it a line that no open call occupies. Takes follow one
+    another, and share the lanes.
+    """
 
-    _lanes: dict[tuple[int, int, str], int] = attrs.field(factory=dict)
+    _take: int = 1
+    _lanes: dict[tuple[int, int], int] = attrs.field(factory=dict)
     _all: list[_Lane] = attrs.field(factory=list)
     _open: dict[int, tuple[_Lane, int]] = attrs.field(factory=dict)
 
     def place(self, index: int, row: Row) -> int | None:
         """8 times the number of the lane, and the line in it; None for what has no lane."""
-        if row.event.d is None or row.kind in ("http", "sse", "body", "end"):
+        way = _WAYS.get(row.kind if row.event.d is None else row.event.d)
+        if way is None or row.kind in ("http", "sse", "body", "end"):
             return None
-        key = (row.take, row.event.s, row.event.d)
+        if row.take != self._take:
+            self._take = row.take
+            self._open.clear()
+            for lane in self._all:
+                lane.calls = [None] * len(lane.calls)
+        key = row.event.s, way
         number = self._lanes.setdefault(key, len(self._all))
         if number == len(self._all):
             self._all.append(_Lane(*key))
@@ -120,15 +130,15 @@ class Lanes:
         self._open[index] = (lane, free)
         return free
 
-    def table(self) -> list[tuple[int, int, int, int]]:
-        """Take, session, direction (1: from the client, 2: from the server) of each lane, and the
-        line of the page at which it begins: by take, session, client first.
+    def table(self) -> list[tuple[int, int, int]]:
+        """Session and way (1: from the client, 2: from the server, 3: the server's log) of each
+        lane, and the line of the page at which it begins: by session, client first, the log last.
         """
         tops, at = [0] * len(self._all), 0
         for number in sorted(range(len(self._all)), key=lambda number: self._all[number].place):
             tops[number] = at
             at += self._all[number].lines
-        return [(*lane.place, top) for lane, top in zip(self._all, tops, strict=True)]
+        return [(lane.session, lane.way, top) for lane, top in zip(self._all, tops, strict=True)]
 
     @property
     def lines(self) -> int:

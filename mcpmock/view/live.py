@@ -7,12 +7,14 @@ Pure: `sessions.watch` reads the file and serves the page.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 from typing import Any
 
 import attrs
 
 from mcpmock.cassette import HEADER_START
 from mcpmock.cassette.model import Cassette, Event
+from mcpmock.cassette.other_files import describe_other, is_other
 from mcpmock.cassette.parser import CassetteReader
 from mcpmock.rules.checker import Found, TakeChecker
 
@@ -147,6 +149,7 @@ class LivePage:
     _recording: PageRecording = attrs.field(init=False)
     _timeline: GrowingTimeline = attrs.field(init=False)
     _checker: TakeChecker | None = None
+    _begun: bool = False
     _caught_up: bool = False
     _skipping: bool = False
 
@@ -157,6 +160,16 @@ class LivePage:
     @property
     def full(self) -> bool:
         return self.length > MAX_ROWS
+
+    @property
+    def open(self) -> bool:
+        """Whether the file ends in a take that is being recorded, as far as was said."""
+        return self._recording.open
+
+    def abandon(self) -> dict[str, Any]:
+        """Return what the page changes if no recorder has the file open: that take breaks off."""
+        self._recording.live = False
+        return self._update(b"")
 
     def feed(self, data: bytes, unread: int = 0) -> dict[str, Any] | None:
         """Return what these bytes, the next of the file, add to the page; `unread` is the number of
@@ -171,10 +184,16 @@ class LivePage:
         if self._skipping:
             self._timeline.skip(data)
             return None
+        self._recording.live = True
         return self._update(data)
 
     def _update(self, data: bytes) -> dict[str, Any]:
-        takes, anew = self._recording.cassette.takes, not self._timeline.lines
+        recording, anew = self._recording, not self._begun
+        takes = recording.cassette.takes
+        if data and not self._timeline.lines and is_other(data):
+            name = PurePath(self.name).name
+            recording.other = f"{name} {'; '.join(filter(None, describe_other(name, data)))}"
+        self._begun = True
         rows: list[Row] = []
         found: list[Found] = []
         for event, more in self._timeline.feed(data):
@@ -186,4 +205,4 @@ class LivePage:
             rows += more
             found += [one for one in self._checker.check(event) if isinstance(one, Found)]
         self.length += len(rows)
-        return {**self._recording.add(rows, found), **({"anew": True} if anew else {})}
+        return {**recording.add(rows, found), **({"anew": True} if anew else {})}

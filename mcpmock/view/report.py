@@ -38,9 +38,12 @@ RECENT_ROWS = 5000
 """How far back a live page looks for races and for who waited for whom."""
 MAX_TOLD = 50
 """How many problems the page has in words, and how many rows of each. All are stops of `n`."""
+_TOGETHER_US = 20_000
+"""Lines of the log are written together that come within so long of the first."""
 MAX_BODY_CHARS = 1 << 20
 """How much of a payload is in the page, to be searched."""
 _ABSENT = "(absent)"
+_EMPTY = {True: "Waiting for what is recorded.", False: "Nothing is recorded."}
 _UNINTERESTING = {"notification", "sse", "http", "stderr", "body", "end"}
 
 
@@ -145,6 +148,8 @@ class PageRecording:
     left_out: int = 0
     live: bool = False
     """Whether more will come."""
+    other: str | None = None
+    """What the file is that is no cassette."""
     rows: list[Row] = attrs.field(factory=list)
     _lanes: Lanes = attrs.field(factory=Lanes)
     _words: dict[str, dict[str | None, int]] = attrs.field(factory=lambda: {n: {} for n in _WORDS})
@@ -158,9 +163,18 @@ class PageRecording:
     _lost: int = 0
     """How many events the gaps stand for."""
     _heads: list[TakeHead] = attrs.field(factory=list)
+    _shown_in: int = 0
+    """The row in which the page shows the last row."""
 
     def __attrs_post_init__(self) -> None:
         self._problems = Problems(self.cassette.takes)
+
+    @property
+    def open(self) -> bool:
+        """Whether it is being recorded. Before the last take, a recorder was killed, or the page
+        did not read a footer.
+        """
+        return self.live and any(take.footer is None for take in self.cassette.takes[-1:])
 
     def add(self, rows: Sequence[Row], found: Sequence[Found]) -> dict[str, Any]:
         """Return the data of rows that come behind those of before, and of what is wrong with them;
@@ -180,8 +194,7 @@ class PageRecording:
             head.read_on()
         folds, starts = len(self.axis.folds), len(self.axis.takes)
         self._problems.add(rows, found)
-        ended = not self.live or any(take.footer is not None for take in self.cassette.takes[-1:])
-        problems = self._problems.all(ended=ended)
+        problems = self._problems.all(ended=not self.open)
         stops = {place for one in problems for place in one.rows}.union(_cancels(rows, start))
         new_stops, self._stops = stops - self._stops, stops | self._stops
         columns = {name: [value(row) for row in rows] for name, value in _VALUES.items()}
@@ -192,6 +205,7 @@ class PageRecording:
         _add_payloads(columns, rows)
         columns["u"] = [self.axis.place(row) for row in rows]
         columns["line"] = [self._lanes.place(i, row) for i, row in enumerate(rows, start)]
+        columns["lead"] = self._lead(start)
         recent = max(0, start - RECENT_ROWS)
         return {
             "file": PurePath(self.cassette.name).name,
@@ -200,8 +214,8 @@ class PageRecording:
             "chips": list(self._chips()),
             "urls": [_origin(head.take) for head in self._heads],
             "rows": columns,
-            # Before the last take, a recorder was killed, or the page did not read a footer.
-            "open": self.live and any(take.footer is None for take in self.cassette.takes[-1:]),
+            "open": self.open,
+            "empty": self.other or _EMPTY[self.live],
             "timed": self.axis.idle > 0,
             "width": max(self.axis.at, 1),
             "folds": self.axis.folds[folds:],
@@ -220,6 +234,26 @@ class PageRecording:
                 _race_data(race, self.rows[race.call]) for race in seen_races(self.rows, recent)
             ],
         }
+
+    def _lead(self, start: int) -> list[int]:
+        """Return the index of the row in which the page shows each row: lines of the log that were
+        written together are one, and so are the head of a server-sent event and its message.
+        """
+        rows, leads = self.rows, list(range(start, len(self.rows)))
+        for place, row in enumerate(rows[start:], start):
+            before = rows[place - 1] if place else row
+            first = self._shown_in if place and before.kind == row.kind == "stderr" else place
+            if row.take != rows[first].take or row.event.t - rows[first].event.t > _TOGETHER_US:
+                first = place
+            leads[place - start] = self._shown_in = first
+            same = (row.take, row.event.x, row.event.d) == (
+                before.take,
+                before.event.x,
+                before.event.d,
+            )
+            if place > start and same and before.kind == "sse" != row.kind:
+                leads[place - start - 1] = place
+        return leads
 
     def _chips(self) -> Iterator[tuple[str, str, str]]:
         """Yield text, kind and filter of each fact in the head: counts of what a reader looks
@@ -320,17 +354,22 @@ def _origin(take: Take) -> str | None:
 
 
 def _race_data(race: SeenRace, asked: Row) -> dict[str, Any]:
-    cells = [
-        (i, j, name.removeprefix("cancel_").replace("_", " "), fits)
-        for i, j, name, fits in race.grid()
-    ]
     tool = "" if asked.tool is None else f"tool={asked.tool},"
+    target = f"cancel_race:method={asked.method},{tool}"
+    cells = {
+        (i, j): (
+            name.removeprefix("cancel_").replace("_", " "),
+            fits,
+            shell_command(["--fault", f"{target}i={i},j={j}"]),
+        )
+        for i, j, name, fits in race.grid()
+    }
+    most = range(max((i for i, _ in cells), default=-1) + 1)
     return {
         "call": race.call,
         "summary": race.summary,
-        "grid": cells,
+        "grid": [[cells.get((i, j)) for j in most] for i in most],
         "exact": race.exact is not None,
-        "target": f"cancel_race:method={asked.method},{tool}",
         **drawing(race),
     }
 
@@ -349,7 +388,7 @@ _VALUES: dict[str, Callable[[Row], Any]] = {
     "latency": lambda row: row.latency,
     "status": lambda row: row.status,
     "item": lambda row: row.item,
-    "notes": lambda row: "\n".join(row.notes) or None,
+    "notes": lambda row: ", ".join(row.notes) or None,
     "summary": lambda row: row.summary,
 }
 _WORDS: dict[str, Callable[[Row], str | None]] = {

@@ -16,6 +16,7 @@ import pytest
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
 from mcpmock.cassette.parser import read
+from mcpmock.platforms import try_lock
 from mcpmock.view.explore_grid import explore_page
 from mcpmock.view.filter import Filter
 from mcpmock.view.report import FailedTest, report_page
@@ -24,6 +25,7 @@ from tests.support import (
     batch,
     call,
     cancelled,
+    cassette,
     cassette_bytes,
     dump,
     progress,
@@ -106,7 +108,11 @@ def _watched(folder: Path) -> Iterator[tuple[str, int]]:
     (live / "grows.jsonl").write_bytes(b"".join(lines))
     (folder / "appended.jsonl").write_bytes(last)
     command = [sys.executable, "-m", "mcpmock", "watch", str(live)]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as watch:
+    with (
+        (live / "grows.jsonl").open("ab") as recorder,
+        subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as watch,
+    ):
+        try_lock(recorder.fileno())
         assert watch.stderr is not None
         try:
             yield watch.stderr.readline().removeprefix("listening on ").strip(), watch.pid
@@ -139,6 +145,7 @@ def _pages() -> Iterator[tuple[str, bytes]]:
     yield "same.html", report_page(*same)
     failed = FailedTest(BAD, f"AssertionError: {BAD}", f"without an answer: {BAD}")
     yield "failed.html", report_page(ONE_PROBLEM["crash in a call"][0], test=failed)
+    yield "contents.html", report_page(_contents())
     yield "hostile.html", report_page(_hostile())
     odd = b'{"jsonrpc":"2.0","id":1,"result":{"n":1.0,"m":12345678901234567890123,"e":1e-400}}'
     yield "odd.html", report_page(read("odd.jsonl", cassette_bytes(("s2c", odd))))
@@ -153,6 +160,29 @@ def _pages() -> Iterator[tuple[str, bytes]]:
     yield "many.html", report_page(read("many.jsonl", cassette_bytes(*many)))
     yield "explore.html", _explored("it ended", "tools/call slow")
     yield "explore-hostile.html", _explored(BAD, BAD)
+
+
+PIXEL = (
+    "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAEUlEQVR4nGP4z8DA8B+MgBgAHfAD/dPQfSYAAAAA"
+    "SUVORK5CYII="
+)
+SVG = "PHN2ZyB4bWxucz0iaHR0cDovL3d3dy53My5vcmcvMjAwMC9zdmciIG9ubG9hZD0iYWxlcnQoMSkiLz4="
+TRACEBACK = ("Traceback:\n", '  File "a.py"\n', "    run()\n", "KeyError: 'TOKEN'\n")
+
+
+def _contents() -> Cassette:
+    """Two takes; a log in pieces; a text of some lines, an image, and an SVG that would act."""
+    image = {"type": "image", "data": PIXEL, "mimeType": "image/png"}
+    svg = {"type": "image", "data": SVG, "mimeType": "image/svg+xml"}
+    return cassette(
+        (0, "c2s", call(1, "look")),
+        *((0.5 + n / 1000, "stderr", line) for n, line in enumerate(TRACEBACK)),
+        (0.6, "stderr", "    later\n"),
+        (1, "s2c", response(1, _text("first line\n  second line"))),
+        ("take", None),
+        (0, "c2s", call(1, "look")),
+        (1, "s2c", response(1, {"content": [image, svg]})),
+    )
 
 
 def _text(text: str) -> dict[str, object]:

@@ -14,6 +14,7 @@ import trio
 
 from mcpmock.channels.http.addresses import ListenAddress
 from mcpmock.errors import McpMockError
+from mcpmock.platforms import try_lock
 from mcpmock.sessions import watch
 from mcpmock.sessions.watch import FollowedFile, Watch, WatchedFiles
 from tests.support import HEADER, call, cassette_bytes
@@ -119,8 +120,9 @@ async def test_following(tmp_path: Path) -> None:
         await ask(port, "/events?file=0", f"Mcpmock-Token: {token}") as stream,
         aclosing(updates(stream)) as events,
     ):
-        file.write_bytes(HEADER)
         first = await anext(events)
+        file.write_bytes(HEADER)
+        await anext(events)
         with file.open("ab") as growing:
             growing.write(RECORDING.removeprefix(HEADER))
         second = await anext(events)
@@ -128,6 +130,26 @@ async def test_following(tmp_path: Path) -> None:
     assert first["anew"] is True
     assert "anew" not in second
     assert 1 == len(second["rows"]["n"])
+
+
+async def test_a_recorder_that_was_killed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The page says that it records for as long as the file is locked."""
+    monkeypatch.setattr(watch, "LIST_S", 0.0)
+    file = tmp_path / "a.jsonl"
+    async with (
+        watching(file) as (port, token),
+        await ask(port, "/events?file=0", f"Mcpmock-Token: {token}") as stream,
+        aclosing(updates(stream)) as events,
+    ):
+        with file.open("wb", buffering=0) as recorder:
+            try_lock(recorder.fileno())
+            await anext(events)
+            for written in (HEADER, RECORDING.removeprefix(HEADER)):
+                recorder.write(written)
+                assert (await anext(events))["open"]
+        killed = await anext(events)
+
+    assert (False, []) == (killed["open"], killed["rows"]["n"])
 
 
 async def test_a_folder_that_grows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -13,7 +13,7 @@ def places(*events: Line) -> list[int]:
     return [axis.place(row) for row in rows]
 
 
-def lanes_of(*events: Line) -> tuple[list[int | None], list[tuple[int, int, int, int]]]:
+def lanes_of(*events: Line) -> tuple[list[int | None], list[tuple[int, int, int]]]:
     lanes = Lanes()
     return [lanes.place(i, row) for i, row in enumerate(timeline(cassette(*events)))], lanes.table()
 
@@ -42,12 +42,24 @@ def test_overlapping_calls_have_lines_of_their_own() -> None:
     )
 
     assert [0, 1, 8, 0] == found
-    assert [(1, 1, 1, 0), (1, 1, 2, 2)] == table
+    assert [(1, 1, 0), (1, 2, 2)] == table
 
 
-def test_what_is_no_message_has_no_lane() -> None:
-    """Log lines are drawn elsewhere."""
-    assert [None, 0] == lanes_of(("stderr", "up\n"), ("c2s", notification("x")))[0]
+def test_takes_share_the_lanes() -> None:
+    """They follow one another, so a call of the next one takes the line of one that was never
+    answered, and a moment apart: no time is made up between them.
+    """
+    events = (*[("c2s", request(1, "ping"))] * 2, ("take", None), ("c2s", request(1, "ping")))
+
+    assert ([0, 1, 0], [(1, 1, 0)]) == lanes_of(*events)
+    assert [0, 1_000_000, 1_000_001] == places(*events)
+
+
+def test_the_log_has_the_last_lane() -> None:
+    """Other facts have none."""
+    events = (("stderr", "up\n"), ("c2s", notification("x")), ("end", {"exit": 0}))
+
+    assert ([0, 8, None], [(1, 3, 1), (1, 1, 0)]) == lanes_of(*events)
 
 
 def test_many_overlapping_calls_share_lines() -> None:

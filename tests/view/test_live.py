@@ -92,6 +92,40 @@ def test_whether_it_is_recorded(pieces: list[bytes], is_open: list[bool]) -> Non
     assert is_open == [update["open"] for update in fed(*pieces)]
 
 
+def test_a_recorder_that_is_gone() -> None:
+    """The take breaks off, and what is unanswered is said; a recorder that goes on is heard."""
+    page = LivePage("a.jsonl")
+    page.feed(HEADER + cassette_bytes(("c2s", call(1, "add")), header=b""))
+    gone, back = page.abandon(), page.feed(RECORDING)
+
+    assert back is not None
+    assert [False, True] == [gone["open"], back["open"]]
+    assert ["tools/call add #1 was never answered: the recording breaks off"] == [
+        sentence for sentence, _, rule in gone["happened"] if not rule
+    ]
+    assert ["incomplete", "warning", ""] in [list(chip) for chip in gone["chips"]]
+
+
+@pytest.mark.parametrize(
+    ("data", "said"),
+    [
+        (b"", "Waiting for what is recorded."),
+        (HEADER[:9], "Waiting for what is recorded."),
+        (b"\x89PNG\0", "a.jsonl is not a cassette: it is a binary file"),
+        (b"notes", "a.jsonl is not a cassette: its first line is no mcpmock header"),
+        (b"PK\x03\x04", "a.jsonl is not a cassette: it is a zip archive; unpack it"),
+        (b"<html>\n", "a.jsonl is not a cassette: it is a web page; download the file itself"),
+        (b'{"log":{"entries":[]}}', "a.jsonl is not a cassette: it is a HAR file"),
+    ],
+)
+def test_what_an_empty_page_says(data: bytes, said: str) -> None:
+    """That it waits, or what the file is that is no cassette."""
+    (update,) = fed(data)
+
+    assert update["empty"].startswith(said)
+    assert not update["open"]
+
+
 def test_the_first_update_begins_anew() -> None:
     """A page that is sent a file again shows it from its start."""
     first, second = fed(HEADER, RECORDING.removeprefix(HEADER))

@@ -16,6 +16,7 @@ from mcpmock.view import report
 from mcpmock.view.html_page import MARK, html_page
 from mcpmock.view.report import report_page
 from tests.support import HEADER, LOG, Line, call, cassette, error, progress, request, response
+from tests.support.one_problem import ONE_PROBLEM
 from tests.support.pages import data_of
 
 SHIPPED = Path(__file__).parents[2] / "cassettes"
@@ -52,6 +53,7 @@ def test_the_policy_allows_the_page_and_nothing_else() -> None:
         "default-src 'none'",
         f"script-src '{hashes[0]}'",
         f"style-src '{hashes[1]}'",
+        "img-src data:",
         "base-uri 'none'",
         "form-action 'none'",
     ]
@@ -98,6 +100,35 @@ def test_bytes_as_they_crossed() -> None:
     odd = b'{"jsonrpc":"2.0","id":1,"result":{"n":1.0,"m":12345678901234567890123,"e":1e-400}}'
 
     assert [odd.decode(), "\\xff"] == recording_of(("s2c", odd), ("s2c", b"\xff"))["rows"]["raw"]
+
+
+MOMENT = [(t, "stderr", f"{t}\n") for t in (0, 0.001, 0.02, 0.021)]
+
+
+@pytest.mark.parametrize(
+    ("events", "leads"),
+    [
+        (MOMENT, [0, 0, 0, 3]),
+        ([MOMENT[0], (0, "s2c", LOG), *MOMENT[1:]], [0, 1, 2, 2, 2]),
+        ([MOMENT[0], ("take", None), *MOMENT[:2]], [0, 1, 1]),
+        ([(0, "s2c", LOG)] * 2, [0, 1]),
+    ],
+    ids=["a moment", "something between", "another take", "messages"],
+)
+def test_lines_of_the_log_that_are_one_row(events: list[Line], leads: list[int]) -> None:
+    """Those that follow the first at once."""
+    assert leads == recording_of(*events)["rows"]["lead"]
+
+
+def test_the_head_of_a_message_is_one_row_with_it() -> None:
+    """That of a server-sent event, also of one without data; no other head."""
+    file = ONE_PROBLEM["stream cut and resumed"][0]
+    rows = data_of(report_page(file))["recordings"][0]["rows"]
+    kinds = [rows["kinds"][kind] for kind in rows["kind"]]
+    sse = kinds.index("sse")
+
+    assert "opaque" == kinds[sse + 1]
+    assert {sse: sse + 1} == {i: lead for i, lead in enumerate(rows["lead"]) if i != lead}
 
 
 def test_a_long_payload_is_cut() -> None:

@@ -39,7 +39,14 @@ function put(parent, ...children) {
 	return parent;
 }
 
+// Put these in the place of what an element has.
+function refill(id, ...children) {
+	$(id).replaceChildren();
+	return put($(id), ...children);
+}
+
 function duration(us) {
+	if (us == null) return "";
 	const ms = us / 1000;
 	if (Math.abs(ms) < 1000) return (Math.abs(ms) >= 10 || !ms ? ms.toFixed(0) : ms.toFixed(1)) + " ms";
 	if (ms < 60000) return (ms / 1000).toFixed(2) + " s";
@@ -47,7 +54,8 @@ function duration(us) {
 	return Math.floor(seconds / 60) + ":" + String(seconds % 60).padStart(2, "0") + " min";
 }
 
-const many = (n, noun) => `${n.toLocaleString("en")} ${noun}${n === 1 ? "" : "s"}`;
+const figure = (n) => n.toLocaleString("en");
+const many = (n, noun) => `${figure(n)} ${noun}${n === 1 ? "" : "s"}`;
 const clamp = (value, low, high) => Math.min(Math.max(value, low), high);
 
 async function copy(button, text) {

@@ -1,6 +1,8 @@
 // The page of `mcpmock report`, also as `mcpmock watch` serves it.
 
-const ROW = 22, ROWS_AT_ONCE = 90, MAX_LINES = 20000, LINES_AT_ONCE = 300, MAX_SHOWN = 65536;
+const NARROW = 700, ROWS_AT_ONCE = 90, MAX_LINES = 20000, LINES_AT_ONCE = 300, MAX_SHOWN = 65536, MAX_STRING = 4000;
+// Microseconds.
+const NEAR = 20000;
 const KINDS = "request response error notification opaque stderr end http sse body fault gap auth".split(" ");
 const DIRECTIONS = ["", "c2s", "s2c"];
 const SECRET = /mcpmock:secret:[\w-]+:\d+/g;
@@ -10,7 +12,7 @@ const SECRET = /mcpmock:secret:[\w-]+:\d+/g;
 // The rows of a recording in columns, and what is found by them.
 class Recording {
 	constructor(data) {
-		Object.assign(this, { size: 0, c: null, answers: [], ends: [], children: new Map(), inside: new Map(), exchanges: new Map(), byEvent: new Map(), problemRows: new Set(), cancelled: new Map(), levels: new Map(), wrong: [] });
+		Object.assign(this, { size: 0, c: null, answers: [], ends: [], groups: new Map(), children: new Map(), inside: new Map(), exchanges: new Map(), byEvent: new Map(), problemRows: new Set(), cancelled: new Map(), levels: new Map(), wrong: [] });
 		this.append(data);
 	}
 
@@ -22,11 +24,13 @@ class Recording {
 		const c = (this.c ??= data.rows), start = this.size;
 		this.size = c.n.length;
 		this.u = c.u;
+		this.leads = c.lead;
 		for (let i = start; i < this.size; i++) {
 			const call = c.call[i], kind = this.kind(i);
 			this.answers.push(-1);
 			// Of a call: where its answer, or what was last said of it, stands.
 			this.ends.push(0);
+			if (c.lead[i] !== i) add(this.groups, c.lead[i], i);
 			if (!c.item[i]) this.byEvent.set(c.take[i] + ":" + c.n[i], i);
 			if (call != null && call !== i) {
 				add(this.children, call, i);
@@ -36,7 +40,7 @@ class Recording {
 			if (c.within[i] != null) add(this.inside, c.within[i], i);
 			if (c.x[i] != null) add(this.exchanges, c.take[i] + ":" + c.x[i], i);
 		}
-		for (const i of data.problems) this.problemRows.add(i);
+		for (const i of data.problems) this.problemRows.add(this.leads[i]);
 		for (const race of data.races) this.cancelled.set(race.call, race);
 		for (const violation of data.violations) {
 			violation.row = this.byEvent.get(violation.take + ":" + violation.n);
@@ -44,14 +48,20 @@ class Recording {
 			this.wrong.push(violation);
 		}
 		this.hay = undefined;
-		this.sessions = new Set(this.lanes.map((lane) => lane[1])).size;
+		this.sessions = new Set(this.lanes.filter((lane) => lane[1] < 3).map((lane) => lane[0])).size;
 	}
 
-	line(i) { return this.c.line[i] == null ? null : this.lanes[this.c.line[i] >> 3][3] + (this.c.line[i] & 7); }
+	// What the row says, in one line or, of the log, in several.
+	text(i) {
+		const text = this.c.summary[i] || (this.kind(i) === "opaque" ? "(no data)" : ""), tool = this.tool(i) + " ";
+		if (this.kind(i) !== "stderr") return text.startsWith(tool) ? text.slice(tool.length) : text;
+		return [i, ...(this.groups.get(i) || [])].map((row) => this.c.raw[row]).join("").trimEnd();
+	}
+
+	line(i) { return this.c.line[i] == null ? null : this.lanes[this.c.line[i] >> 3][2] + (this.c.line[i] & 7); }
 	kind(i) { return this.c.kinds[this.c.kind[i]]; }
 	method(i) { return this.c.methods[this.c.method[i]]; }
 	tool(i) { return this.c.tools[this.c.tool[i]]; }
-	label(i) { return this.tool(i) || this.method(i) || this.kind(i); }
 
 	// The payloads in lower case, each on a line of its own, with where each begins.
 	haystack() {
@@ -79,8 +89,8 @@ class Recording {
 	}
 
 	// Which of the three lenses an event is seen through.
-	lens(i) {
-		const kind = this.kind(i), carried = kind === "end" || (kind === "opaque" && !this.c.raw[i]);
+	lens(row) {
+		const i = this.leads[row], kind = this.kind(i), carried = kind === "end" || (kind === "opaque" && !this.c.raw[i]);
 		return kind === "stderr" ? kind : ["http", "sse", "body"].includes(kind) || (carried && this.c.x[i] != null) ? "http" : "message";
 	}
 
@@ -172,11 +182,11 @@ const TOKEN = /\s*(?:("(?:[^"\\]+|\\[^])*")(\s*:)?|([{[])\s*([}\]])?|([}\]])|(,)
 // it; null if it is not JSON. Numbers and strings stay as written. Not recursive: any depth may come.
 function layOut(text) {
 	const lines = [], open = [];
-	let line, done = false;
+	let line, done = false, room = MAX_SHOWN;
 	const begin = () => { line = { depth: open.length, parts: [], end: -1 }; };
 	begin();
 	TOKEN.lastIndex = 0;
-	while (TOKEN.lastIndex < Math.min(text.length, MAX_SHOWN) && lines.length < MAX_LINES) {
+	while (TOKEN.lastIndex < text.length && room > 0 && lines.length < MAX_LINES) {
 		const [found, string, colon, opener, both, closer, comma, literal] = TOKEN.exec(text) || [];
 		if (found === undefined || done) return null;
 		if (closer) {
@@ -191,6 +201,7 @@ function layOut(text) {
 		if (opener && !both) open.push(lines.length);
 		if (comma || (opener && !both)) { lines.push(line); begin(); }
 		done = !open.length && !comma;
+		room -= Math.min(found.length, MAX_STRING);
 	}
 	const whole = TOKEN.lastIndex >= text.length;
 	if (whole && !done) return null;
@@ -202,7 +213,7 @@ function layOut(text) {
 // A payload, pretty-printed and foldable; `marks` are the lines to highlight, with a class.
 function payloadView(text, size, marks = new Map()) {
 	const box = el("div.json.mono");
-	const cut = text.length > MAX_SHOWN, laid = /^\s*[[{"]/.test(text) ? layOut(text) : null;
+	const laid = /^\s*[[{"]/.test(text) ? layOut(text) : null, whole = !size && (laid ? laid.whole : text.length <= MAX_SHOWN);
 	const lines = laid ? laid.lines : text.slice(0, MAX_SHOWN).split("\n").map((part) => ({ depth: 0, parts: [["", part]], end: -1 }));
 	const folded = new Set();
 	if (lines.length > 200) lines.forEach((line, at) => { if (line.depth >= 3 && line.end - at > 12 && ![...marks.keys()].some((mark) => mark >= at && mark <= line.end)) folded.add(at); });
@@ -221,15 +232,15 @@ function payloadView(text, size, marks = new Map()) {
 			}
 			line.parts.forEach(show);
 			if (folded.has(at)) {
-				put(row, el("span.cut", ` ${lines[at + 1].parts.map((part) => part[1]).join("").slice(0, 40)} … ${many(line.end - at - 1, "line")} `));
+				put(row, el("span.cut", ` ${lines.slice(at + 1, at + 5).flatMap((next) => next.parts.map((part) => part[1])).join("").slice(0, 50)} … ${many(line.end - at - 1, "line")} `));
 				lines[line.end]?.parts.forEach(show);
 				at = line.end;
 			}
 			box.append(row);
 		}
 		if (at < lines.length) {
-			box.append(el("div", el("button", { onclick: () => { limit += 5 * LINES_AT_ONCE; draw(); } }, `${many(lines.length - at, "more line")}`)));
-		} else if (cut || size || (laid && !laid.whole)) {
+			box.append(el("div", el("button", { onclick: () => { limit += 5 * LINES_AT_ONCE; draw(); } }, many(lines.length - at, "more line"))));
+		} else if (!whole) {
 			box.append(el("div.cut", `Cut here: ${many(size || text.length, "character")} are in the cassette.`));
 		}
 	};
@@ -237,24 +248,36 @@ function payloadView(text, size, marks = new Map()) {
 	return box;
 }
 
+// How what is drawn inline begins in base64. Of SVG, which is markup, the text is shown.
+const IMAGES = [["png", /^iVBORw0KGgo/], ["jpeg", /^\/9j\//], ["gif", /^R0lGOD/], ["webp", /^UklGR.{7}RUJQ/]];
+
 function partView(kind, text) {
-	const made = el("span", kind ? { class: kind } : {});
-	const cut = text.length > 4000 ? text.slice(0, 4000) : text;
-	let last = 0;
-	for (const found of cut.matchAll(SECRET)) {
-		put(made, cut.slice(last, found.index));
-		made.append(el("span.secret", { title: "Placeholder of a secret" }, found[0].slice(15)));
-		last = found.index + found[0].length;
-	}
-	put(made, cut.slice(last));
-	if (cut !== text) {
-		put(made, el("button", { onclick: (event) => { event.target.replaceWith(put(el("span"), text.slice(4000))); } }, `${many(text.length - 4000, "more character")}`));
-	}
-	if (kind === "str" && text.includes("\\n") && text.length < MAX_SHOWN) {
-		put(made, el("button", {
-			onclick: (event) => { const next = event.target.nextSibling; if (next) next.remove(); else event.target.after(put(el("pre"), unquoted(text))); } }, "as text"));
+	const made = el("span." + kind), written = el("span"), value = kind === "str" ? unquoted(text) : "";
+	const [image] = IMAGES.find(([, start]) => start.test(value)) || [], room = image ? 50 : MAX_STRING;
+	putMarked(written, text.slice(0, room));
+	if (text.length > room) put(written, el("button", { onclick: (event) => { event.target.replaceWith(el("span", text.slice(room))); } }, many(text.length - room, "more character")));
+	put(made, written);
+	if (image) put(made, el("img", { src: `data:image/${image};base64,${value}`, alt: image }));
+	if (value.includes("\n") && value.length < MAX_SHOWN) {
+		const lines = putMarked(el("pre"), value), button = el("button", { onclick: () => {
+			lines.hidden = written.hidden;
+			written.hidden = !lines.hidden;
+			button.textContent = lines.hidden ? "as text" : "as written";
+		} });
+		button.onclick();
+		put(made, button, lines);
 	}
 	return made;
+}
+
+// Append text with its placeholders of secrets marked.
+function putMarked(made, text) {
+	let last = 0;
+	for (const found of text.matchAll(SECRET)) {
+		put(made, text.slice(last, found.index), el("span.secret", { title: "Placeholder of a secret" }, found[0].slice(15)));
+		last = found.index + found[0].length;
+	}
+	return put(made, text.slice(last));
 }
 
 // ---- state
@@ -264,7 +287,7 @@ let recordings = [], diff = null, tab = 0, rec = null;
 let about = {}, home = 0;
 // Of a page that `mcpmock watch` serves.
 let live = false, token = null, stream = null, below = 0;
-let shown = [], chosen = -1, range = null, opened = false, applied = 0, allTold = false;
+let shown = [], counted = 0, chosen = -1, range = null, opened = false, split = 0, applied = 0, allTold = false;
 // Whether a row fits the filter.
 let fits = () => true;
 // And the stretch of time, through whatever lens.
@@ -303,21 +326,24 @@ function applyQuery(from = 0) {
 	}
 	field.setAttribute("aria-invalid", String(!!wrong));
 	matches = (i) => !(range && (rec.u[i] < range[0] || rec.u[i] > range[1])) && fits(i);
-	const next = from ? shown : [], named = /(^|\s)!?(kind|status|x|text|level)=/.test(query);
+	if (!from) [shown, counted] = [[], 0];
+	const named = /(^|\s)!?(kind|status|x|text|level)=/.test(query);
 	for (let i = from; i < total(); i++) {
 		// A term that names kinds decides itself which are shown.
 		if (!isDiff() && !named && hidden.has(rec.lens(i))) continue;
-		if (matches(i)) next.push(i);
+		if (!matches(i)) continue;
+		const lead = isDiff() ? i : rec.leads[i];
+		if (shown.at(-1) !== lead) shown.push(lead);
+		counted++;
 	}
-	shown = next;
 	applied = total();
-	$("count").replaceChildren(wrong && put(el("b.k-error"), wrong, ": "), isDiff() ? many(shown.length, "difference") : `${shown.length.toLocaleString("en")} of ${many(rec.size, "event")}`);
+	refill("count", wrong && el("b.k-error", wrong, ": "), isDiff() ? many(shown.length, "difference") : `${figure(counted)} of ${many(rec.size, "event")}`);
 	$("nothing").hidden = shown.length > 0;
-	$("why").textContent = applied ? "Nothing matches." : isDiff() ? `No differences in ${many(diff.calls, "call")}.` : live ? "Waiting for what is recorded." : "Nothing is recorded.";
+	$("why").textContent = applied ? "Nothing matches." : isDiff() ? `No differences in ${many(diff.calls, "call")}.` : rec.empty;
 	$("clear").hidden = !applied;
 	for (const chip of document.querySelectorAll("#chips button")) chip.ariaPressed = String(chip.dataset.q === query);
 	$("list").setAttribute("aria-rowcount", shown.length + 1);
-	$("rows").style.height = shown.length * ROW + "px";
+	$("rows").style.height = shown.length * rowHeight + "px";
 	if (!from && shown[nearest(chosen)] === chosen) intoView();
 	drawRows();
 	if (!from) setTimeout(drawLanes);
@@ -334,76 +360,72 @@ function timeAt(u) {
 
 // ---- the list
 
-const EVENT_COLUMNS = "#.num|time.num.c-time|way.c-way|kind|method, id|took.num.c-latency|when.c-wave|content";
-const DIFF_COLUMNS = "verdict|call|before → after, at";
+const EVENT_COLUMNS = "#.num|time.num.c-time|kind|method, id|took.num.c-latency|content";
+const DIFF_COLUMNS = "verdict|call|at, before → after";
 
 function drawColumns() {
 	const columns = (isDiff() ? DIFF_COLUMNS : EVENT_COLUMNS).split("|").map((column) => column.split("."));
-	$("columns").replaceChildren(...columns.map(([name, ...kinds]) => el(["span", ...kinds].join("."), { role: "columnheader" }, name)));
-	$("list").classList.toggle("d", isDiff());
-	if (isDiff()) return;
-	$("list").style.setProperty("--n", Math.max(4, String(rec.c.n[rec.size - 1]).length) + 0.5 + "ch");
-	$("list").style.setProperty("--way", (rec.sessions > 1 || rec.exchanges.size ? 9 : 4) + "ch");
+	refill("columns", ...columns.map(([name, ...kinds]) => el(["span", ...kinds].join("."), { role: "columnheader" }, name)));
+	$("work").classList.toggle("d", isDiff());
+	if (!isDiff()) $("list").style.setProperty("--n", Math.max(4, String(rec.c.n[rec.size - 1]).length) + 0.5 + "ch");
+	rowHeight = isDiff() && innerWidth <= NARROW ? 44 : 22;
 }
 
 function drawRows() {
-	const list = $("list"), first = Math.max(0, Math.floor(list.scrollTop / ROW) - 4);
-	const last = Math.min(shown.length, first + Math.min(ROWS_AT_ONCE, Math.ceil(list.clientHeight / ROW) + 10));
+	const list = $("list"), first = Math.max(0, Math.floor(list.scrollTop / rowHeight) - 4);
+	const last = Math.min(shown.length, first + Math.min(ROWS_AT_ONCE, Math.ceil(list.clientHeight / rowHeight) + 10));
 	const made = [];
 	for (let at = first; at < last; at++) {
 		const i = shown[at], row = isDiff() ? diffRow(i) : eventRow(i);
-		row.style.top = at * ROW + "px";
+		row.style.top = at * rowHeight + "px";
+		if (!isDiff() && rec.facts.length > 1 && rec.c.take[i] !== rec.c.take[shown[at - 1]]) {
+			row.classList.add("first");
+			row.lastChild.prepend(el("b", `take ${rec.c.take[i]} `));
+		}
 		attributes(row, { id: "r" + i, role: "row", "aria-rowindex": at + 2, "aria-selected": i === chosen });
 		for (const cell of row.children) cell.setAttribute("role", "gridcell");
 		made.push(row);
 	}
-	$("rows").replaceChildren(...made);
+	refill("rows", ...made);
 	const visible = made.some((row) => row.id === "r" + chosen);
 	list.setAttribute("aria-activedescendant", visible ? "r" + chosen : "");
 }
 
-const ARROWS = ["", "→", "←"];
+const ARROWS = ["·", "→", "←"];
 
 function eventRow(i) {
-	const c = rec.c, kind = rec.kind(i), method = rec.method(i) || "", row = el("div", { class: "row " + (kind === "opaque" && !c.raw[i] ? "sse" : kind) });
-	if (method === "notifications/cancelled") row.classList.add("cancel");
-	const session = (rec.sessions > 1 ? ` s${c.s[i]}` : "") + (c.x[i] != null ? ` x${c.x[i]}` : "");
-	if (chosen >= 0 && rec.callOf(i) >= 0 && rec.callOf(i) === rec.callOf(chosen)) row.classList.add("same");
-	const tool = kind !== "notification" && rec.tool(i), name = tool ? `${method} ${tool}` : kind === "notification" ? method.replace(/^notifications./, "") : method, text = c.summary[i] || (kind === "opaque" ? "(no data)" : "");
-	const note = c.notes[i] ? el("span.note", "[" + c.notes[i].replaceAll("\n", ", ") + "] ") : null;
-	const flag = rec.levels.has(i) && rec.problemRows.has(i) ? "⚠ " : null;
-	return put(row, el("span.num", c.n[i]), el("span.num.c-time", rec.timed ? duration(c.t[i]) : ""), el("span.c-way", (ARROWS[c.d[i]] || "·") + session), el("span.kind", flag, kind === "notification" ? "notify" : kind),
-		el("span.name", { title: plain(tool ? name : method) }, el("span", name), c.id[i] != null && el("span.cut", "#" + c.id[i])), el("span.num.c-latency", c.latency[i] != null ? duration(c.latency[i]) : ""), wave(i), el("span", { title: plain(text.slice(0, 999)) }, note, tool && text.startsWith(tool + " ") ? text.slice(tool.length + 1) : text));
-}
-
-function wave(i) {
-	const [from, to] = range || [0, rec.width], made = el("span.wave.c-wave"), bar = el("i");
-	const kind = rec.kind(i), answer = kind === "request" ? rec.answers[i] : -1;
-	const left = clamp((rec.u[i] - from) / (to - from), 0, 1), right = kind === "request" ? clamp((rec.ends[i] - from) / (to - from), 0, 1) : left;
-	bar.style.left = Math.min(left * 100, 99) + "%";
-	bar.style.width = (right - left) * 100 + "%";
-	bar.className = kind === "error" || (answer >= 0 && rec.kind(answer) === "error") ? "e" : rec.c.d[i] === 2 && kind === "request" ? "s" : kind === "notification" ? "p" : "";
-	made.append(bar);
-	return made;
+	const c = rec.c, kind = rec.kind(i) === "opaque" && !c.raw[i] ? "sse" : rec.kind(i), notice = kind === "notification";
+	const call = rec.callOf(i), method = rec.method(i) || "", tool = !notice && rec.tool(i), row = el("div.row." + kind);
+	row.classList.toggle("cancel", method === "notifications/cancelled");
+	row.classList.toggle("same", call >= 0 && call === rec.callOf(chosen));
+	const place = [c.id[i] != null && "#" + c.id[i], rec.sessions > 1 && "s" + c.s[i], c.x[i] != null && "x" + c.x[i]];
+	const name = el("span", tool ? [el("span.c-method", method, " "), tool] : method.replace(/^notifications./, ""));
+	const lines = rec.text(i).split("\n"), head = !hidden.has("http") && kind !== "stderr" && rec.groups.get(i);
+	return put(row, el("span.num", c.n[i]), el("span.num.c-time", rec.timed && duration(c.t[i])),
+		el("span.kind", ARROWS[c.d[i]], " ", rec.levels.has(i) && rec.problemRows.has(i) && "⚠ ", notice ? "notify" : kind),
+		el("span.name", { title: plain(tool ? method + " " + tool : method) }, name, el("span.cut", place.filter(Boolean).join(" "))),
+		el("span.num.c-latency", duration(c.latency[i])),
+		el("span.text", { title: plain(lines.join("\n").slice(0, 999)) }, c.notes[i] && el("span.note", `[${c.notes[i]}] `),
+			lines.length > 1 && `${lines.length} lines: `, lines.at(-1), head && el("span.cut", " " + c.summary[head[0]])));
 }
 
 function diffRow(i) {
-	const one = diff.differences[i], row = el("div", { class: "row " + one.verdict });
-	return put(row, el("span.kind", one.verdict), el("span", one.call + (one.times > 1 ? ` ×${one.times}` : "")), el("span", { title: plain(one.text) }, one.text, " ", el("span.cut", one.path)));
+	const one = diff.differences[i];
+	return el("div.row." + one.verdict, el("span.kind", one.verdict), el("span", one.call + (one.times > 1 ? ` ×${one.times}` : "")), el("span", { title: plain(one.path + " " + one.text) }, el("span.cut", one.path), " ", one.text));
 }
 
 // Scroll to the chosen row: to the middle, or by one row.
 function intoView() {
-	const list = $("list"), top = nearest(chosen) * ROW, room = list.clientHeight - 2 * ROW, off = top - list.scrollTop;
-	if (off < 0 || off > room) list.scrollTop = off < -ROW || off > room + ROW ? top - ROW * (room / ROW / 2 | 0) : off < 0 ? top : top - room;
+	const list = $("list"), top = nearest(chosen) * rowHeight, room = list.clientHeight - 2 * rowHeight, off = top - list.scrollTop;
+	if (off < 0 || off > room) list.scrollTop = off < -rowHeight || off > room + rowHeight ? top - rowHeight * (room / rowHeight / 2 | 0) : off < 0 ? top : top - room;
 }
 
-function choose(i, quiet) {
-	chosen = i;
-	if (shown[nearest(i)] === i) intoView();
+function choose(i) {
+	chosen = isDiff() ? i : rec.leads[i];
+	if (shown[nearest(chosen)] === chosen) intoView();
 	drawRows();
 	drawLanes();
-	if (!quiet) remember();
+	remember();
 	if (opened) drawDetail();
 }
 
@@ -434,6 +456,7 @@ function remember() {
 	}
 	if (recordings.length > 1 && !isDiff()) parts.push("file=" + (tab + 1));
 	if (live) parts.push("token=" + token);
+	if (split) parts.push("split=" + split);
 	const query = field.value.trim();
 	if (query) parts.push("q=" + encodeURIComponent(query));
 	const hash = "#" + parts.join("&");
@@ -443,20 +466,15 @@ function remember() {
 function follow() {
 	const asked = new URLSearchParams(location.hash.slice(1));
 	if (recordings.length > 1) setTab(asked.has("file") ? clamp(Number(asked.get("file")) - 1, 0, recordings.length - 1) : asked.has("n") ? about.opens || 0 : home, true);
+	if (asked.has("split")) setSplit(Number(asked.get("split")));
 	if (asked.has("q") && asked.get("q") !== field.value) field.value = asked.get("q");
 	applyQuery();
-	if (isDiff() && shown.length && (asked.has("difference") || innerWidth > 700)) { choose(Number(asked.get("difference")), true); openDetail(); return; }
+	if (isDiff() && shown.length && (asked.has("difference") || innerWidth > NARROW)) { choose(Number(asked.get("difference"))); openDetail(); return; }
 	if (isDiff()) return;
 	if (!asked.has("n")) { if (about.error != null && rec.happened.length) reveal(rec.happened[0][1][0]); return; }
-	let found = rec.byEvent.get((asked.get("take") || "1") + ":" + asked.get("n"));
+	const found = rec.byEvent.get((asked.get("take") || "1") + ":" + asked.get("n"));
 	if (found === undefined) return;
-	found += Number(asked.get("i") || 0);
-	if (shown[nearest(found)] !== found) {
-		hidden.delete(rec.lens(found));
-		syncLenses();
-		applyQuery();
-	}
-	choose(found, true);
+	reveal(found + Number(asked.get("i") || 0));
 	openDetail();
 }
 
@@ -493,13 +511,12 @@ function drawMap() {
 	if (range) {
 		const [from, to] = range.map((u) => (u / rec.width) * width);
 		fill("accent", from, 0, Math.max(to - from, 2), height, 0.2);
-		for (const edge of [from, to - 2]) fill("accent", edge, 0, 2, height);
 	}
 	$("map").setAttribute("aria-valuenow", range ? Math.round((range[0] / rec.width) * 100) : 0);
 }
 
 const AXIS = 14, NAMES = 64, TICKS = 5, BARS = ["bar", "barserver", "bad"];
-let laneHeight = 8;
+let laneHeight = 8, rowHeight = 22;
 
 function drawLanes() {
 	if (isDiff()) return;
@@ -515,10 +532,10 @@ function drawLanes() {
 	// By line and kind of mark: many in half a pixel are one.
 	const painted = new Float64Array(8 * rec.lines).fill(-9);
 	const anew = (line, mark, x) => x - painted[8 * line + mark] >= 0.5 && ((painted[8 * line + mark] = x), true);
-	rec.lanes.forEach(([take, session, way, line]) => {
-		const y = top(line), where = (rec.facts.length > 1 ? `t${take} ` : "") + (session !== 1 ? `s${session} ` : "");
+	rec.lanes.forEach(([session, way, line]) => {
+		const y = top(line);
 		fill("line", 0, y - 0.5, width, 0.5);
-		if (laneHeight >= 7) write(where + (way === 1 ? "client →" : "← server"), 3, y + half, NAMES - 5);
+		if (laneHeight >= 7) write((session !== 1 ? `s${session} ` : "") + ["", "client →", "← server", "stderr"][way], 3, y + half, NAMES - 5);
 	});
 	const free = (x) => seen(x) && !marked.some((one) => Math.abs(one - x) < 54) && marked.push(x);
 	for (const [u, pause] of rec.folds) {
@@ -539,8 +556,9 @@ function drawLanes() {
 		if (!seen(x) && !(asks && x < NAMES)) continue;
 		const y = top(line);
 		if (line == null) {
-			if (kind === "stderr") fill("stderr", x, height - 3, 1.5, 3);
 			if (kind === "fault") draw("cancel", [[x - 3, AXIS - 6], [x, AXIS], [x, AXIS], [x + 3, AXIS - 6]]);
+		} else if (kind === "stderr") {
+			if (anew(line, 0, x)) fill("stderr", x, y + 1, 2, laneHeight - 2);
 		} else if (asks) {
 			const answer = rec.answers[i], left = Math.max(x, NAMES), wide = Math.max(at(rec.ends[i]) - left, 2);
 			if (at(rec.ends[i]) < NAMES) continue;
@@ -550,7 +568,7 @@ function drawLanes() {
 			if (i === call) draw("accent", [[left, y], [left + wide, y], [left, y + laneHeight], [left + wide, y + laneHeight]]);
 			if (laneHeight >= 11 && wide > 40) {
 				pen.save(); pen.beginPath(); pen.rect(left, y, wide, laneHeight); pen.clip();
-				write(plain(rec.label(i)).slice(0, 60), left + 3, y + half + 0.5);
+				write(plain(rec.tool(i) || rec.method(i)).slice(0, 60), left + 3, y + half + 0.5);
 				pen.restore();
 			}
 		} else if (of != null && kind === "notification") {
@@ -596,8 +614,8 @@ function setRange(from, to) {
 	setRange.later = setTimeout(applyQuery, 30);
 }
 
-function zoom(factor, center) {
-	const [from, to] = range || [0, rec.width], wide = (to - from) * factor, share = center ?? 0.5;
+function zoom(factor, share = 0.5) {
+	const [from, to] = range || [0, rec.width], wide = (to - from) * factor;
 	const middle = from + (to - from) * share;
 	setRange(middle - wide * share, middle + wide * (1 - share));
 }
@@ -618,16 +636,10 @@ function onDrag(canvas, begin) {
 }
 
 function wireOverview() {
-	const map = $("map"), lanes = $("lanes"), ordered = (one, other) => setRange(Math.min(one, other), Math.max(one, other));
+	const map = $("map"), lanes = $("lanes");
 	onDrag(map, (down) => {
-		const box = map.getBoundingClientRect(), u = (event) => clamp((event.clientX - box.left) / box.width, 0, 1) * rec.width;
-		const start = u(down), held = range && [...range], near = rec.width * (6 / box.width), by = (event) => u(event) - start;
-		const edge = held ? held.findIndex((one) => Math.abs(start - one) < near) : -1, inside = held && start > held[0] && start < held[1];
-		return [(event) => {
-			if (edge >= 0) ordered(held[1 - edge], u(event));
-			else if (inside) setRange(held[0] + by(event), held[1] + by(event));
-			else if (Math.abs(by(event)) > near / 2) ordered(start, u(event));
-		}, (event) => { if (Math.abs(by(event)) <= near / 2 && !inside && edge < 0) setRange(0, rec.width); }];
+		const box = map.getBoundingClientRect(), u = (event) => clamp((event.clientX - box.left) / box.width, 0, 1) * rec.width, start = u(down);
+		return [(event) => setRange(Math.min(start, u(event)), Math.max(start, u(event))), (up) => { if (Math.abs(up.clientX - down.clientX) < 4) setRange(0, rec.width); }];
 	});
 	on("lanes", "wheel", (event) => {
 		event.preventDefault();
@@ -644,31 +656,45 @@ function wireOverview() {
 			if (found >= 0) { choose(found); openDetail(); }
 		}];
 	});
+	onDrag($("split"), () => [(event) => setSplit((event.clientX / innerWidth) * 100), remember]);
+	on("split", "keydown", (event) => {
+		const by = { ArrowLeft: -5, ArrowRight: 5 }[event.key];
+		if (by) { setSplit(+$("split").ariaValueNow + by); remember(); }
+	});
 	on("lanes", "mousemove", (event) => {
-		const i = rowAt(event), latency = i < 0 ? null : rec.c.latency[rec.answers[i]];
-		lanes.title = i < 0 ? "" : plain([rec.c.n[i], rec.method(i) || rec.kind(i), rec.tool(i), rec.c.id[i], latency != null && duration(latency)].filter(Boolean).join(" "));
+		const i = rowAt(event);
+		lanes.title = i < 0 ? "" : plain(brief(i));
 	});
 }
 
 // ---- detail
 
+function setOpened(is) {
+	opened = is;
+	$("detail").hidden = $("split").hidden = !is;
+}
+
+// Give the list so many percent of the width.
+function setSplit(percent) {
+	split = Math.round(clamp(percent, 20, 80)) || 0;
+	if (split) $("work").style.setProperty("--split", split + "%");
+	$("split").ariaValueNow = split;
+}
+
 function openDetail() {
 	if (chosen < 0) return;
-	opened = true;
-	$("detail").hidden = false;
+	setOpened(true);
 	drawDetail();
 }
 
 function closeDetail() {
-	opened = false;
-	$("detail").hidden = true;
+	setOpened(false);
 	$("list").focus({ preventScroll: true });
 	drawRows();
 }
 
 function drawDetail() {
-	const pane = $("detail");
-	pane.replaceChildren();
+	const pane = refill("detail");
 	pane.scrollTop = 0;
 	if (isDiff()) drawDifference(pane, diff.differences[chosen]); else drawEvent(pane, chosen);
 	drawRows();
@@ -682,7 +708,7 @@ function section(pane, title, ...children) {
 
 function facts(pairs) {
 	const list = el("dl");
-	for (const [name, value] of pairs) if (value != null && value !== "") put(list, el("dt", name), el("dd", value));
+	for (const [name, value] of pairs) if (value) put(list, el("dt", name), el("dd", value));
 	return list;
 }
 
@@ -691,11 +717,12 @@ function drawEvent(pane, i) {
 	const title = [rec.method(i) || c.summary[i].slice(0, 80), rec.tool(i), c.id[i] != null ? "#" + c.id[i] : null].filter(Boolean).join(" ");
 	put(pane, heading("k-" + rec.kind(i), rec.kind(i), title), el("div.tools", copies(i)), facts([
 		["event", `${c.n[i]} ${["", "from the client", "from the server"][c.d[i]]}${rec.facts.length > 1 ? ` of take ${c.take[i]}` : ""}${c.item[i] != null ? `, batch member ${c.item[i] + 1}` : ""}`],
-		["time", rec.timed ? duration(c.t[i]) : null],
+		["time", rec.timed && duration(c.t[i])],
 		["session", c.s[i]],
 		["exchange", c.x[i] != null ? `${c.x[i]}${c.status[i] != null ? `, status ${c.status[i]}` : ""}` : null],
-		["took", c.latency[i] != null ? duration(c.latency[i]) : answer >= 0 && i === call && c.latency[answer] != null ? duration(c.latency[answer]) : null],
-		["notes", c.notes[i] && c.notes[i].replaceAll("\n", ", ")],
+		["took", duration(c.latency[i] ?? (i === call ? c.latency[answer] : null))],
+		["notes", c.notes[i]],
+		["carried by", rec.kind(i) !== "stderr" && rec.groups.has(i) && c.summary[i - 1]],
 	]));
 	for (const violation of rec.wrong.filter((one) => one.row === i)) {
 		put(pane, el("div", { class: "violation " + violation.level }, el("b", `${violation.level}: ${violation.rule}`), el("div", violation.text),
@@ -704,15 +731,15 @@ function drawEvent(pane, i) {
 	if (rec.kind(i) !== "error") for (const [text, rows, rule] of rec.happened) if (!rule && rows.includes(i)) put(pane, el("div.violation", text));
 	if (rec.cancelled.has(call)) section(pane, "Cancellation race", raceView(call, rec.cancelled.get(call)));
 	const name = { request: "Request", response: "Answer", error: "Answer", notification: "Notification", http: "Head" }[rec.kind(i)] || "Content";
-	if (c.raw[i]) section(pane, name, payloadView(c.raw[i], c.size[i]));
-	if (call >= 0 && i !== call) section(pane, "Request", linkTo(call), payloadView(c.raw[call], c.size[call]));
-	if (i === call && answer >= 0) section(pane, "Answer", linkTo(answer), payloadView(c.raw[answer], c.size[answer]));
+	const halves = [[name, i], i === call ? ["Answer", answer] : ["Request", call]];
+	if (i === call && rec.kind(answer) === "error") halves.reverse();
+	for (const [title, row] of halves) if (c.raw[row]) section(pane, title, row !== i && linkTo(row), payloadView(rec.kind(row) === "stderr" ? rec.text(row) : c.raw[row], c.size[row]));
 	if (call >= 0) {
 		section(pane, "Where the time went", timePath(call));
 		const parts = [...(rec.children.get(call) || []), ...(rec.inside.get(call) || [])].filter((part) => part !== answer && part !== i);
 		parts.sort((a, b) => a - b);
 		section(pane, "Belongs to this call", linkList(parts));
-		section(pane, "Server's log near it", linkList(stderrNear(call, answer)));
+		section(pane, "Server's log near it", linkList(logNear(call, answer)));
 	}
 	if (c.within[i] != null) section(pane, "Sent during", linkTo(c.within[i]));
 	if (c.x[i] != null) {
@@ -724,28 +751,30 @@ function drawEvent(pane, i) {
 const linkTo = (i) => linkList([i]);
 
 function linkList(rows) {
-	const text = (i) => `${rec.c.n[i]}  ${rec.kind(i)} ${rec.method(i) || ""} ${rec.c.summary[i]}`.slice(0, 160);
-	return rows.length ? el("ul.links", rows.slice(0, 40).map((i) => el("li", el("button", { onclick: () => reveal(i) }, text(i)))), rows.length > 40 && el("li.cut", `and ${rows.length - 40} more`)) : null;
+	return rows.length ? el("ul.links", rows.slice(0, 40).map((i) => el("li", el("button", { onclick: () => reveal(i) }, brief(i)))), rows.length > 40 && el("li.cut", `and ${rows.length - 40} more`)) : null;
 }
 
-function reveal(i) {
+// A row in a line.
+function brief(i) {
+	const latency = rec.c.latency[rec.answers[i]] ?? rec.c.latency[i];
+	return [rec.c.n[i], rec.kind(i), rec.method(i), rec.tool(i), rec.c.id[i] && "#" + rec.c.id[i], duration(latency), rec.text(i)].filter(Boolean).join(" ").slice(0, 160);
+}
+
+function reveal(row) {
+	const i = rec.leads[row];
 	if (hidden.delete(rec.lens(i))) { syncLenses(); applyQuery(); }
 	if (shown[nearest(i)] !== i) { setRange(0, rec.width); ask(""); }
 	choose(i);
 }
 
-function stderrNear(call, answer) {
+// The last of what was said while a call went on, and how it ended that got no answer.
+function logNear(call, answer) {
 	const found = [], c = rec.c;
-	// What was said last tells why.
-	if (answer < 0) {
-		for (let i = rec.size - 1; i > call && found.length < 20; i--) if (c.take[i] === c.take[call] && (rec.kind(i) === "stderr" || (rec.kind(i) === "end" && c.x[i] == null))) found.unshift(i);
-		return found;
+	for (let i = 0; i < rec.size; i++) {
+		const tells = rec.kind(i) === "stderr" || (answer < 0 && rec.kind(i) === "end" && c.x[i] == null);
+		if (tells && c.take[i] === c.take[call] && c.lead[i] === i && c.t[i] >= c.t[call] - NEAR && !(c.t[i] > c.t[answer] + NEAR)) found.push(i);
 	}
-	for (let i = Math.max(0, call - 20); i < Math.min(rec.size, answer + 20) && found.length < 20; i++) {
-		const near = c.t[i] >= c.t[call] - 20000 && c.t[i] <= c.t[answer] + 20000;
-		if (rec.kind(i) === "stderr" && c.take[i] === c.take[call] && near) found.push(i);
-	}
-	return found;
+	return found.slice(-20);
 }
 
 // Who waited for whom: the parts of a call's time in which the server worked or a client answered.
@@ -799,7 +828,7 @@ function curl(head, heads) {
 // A race
 
 function raceView(call, race) {
-	const box = el("div.scroll", { tabindex: 0, role: "group", "aria-label": "Race" }, el("p", race.summary)), name = "http://www.w3.org/2000/svg", drawing = document.createElementNS(name, "svg"), table = el("table.cells");
+	const box = el("div.scroll", { tabindex: 0, role: "group", "aria-label": "Race" }, el("p", race.summary)), name = "http://www.w3.org/2000/svg", drawing = document.createElementNS(name, "svg");
 	attributes(drawing, { class: "race", viewBox: `0 0 ${race.width} 142`, width: race.width, role: "img", "aria-label": race.summary });
 	for (const [tag, all, text] of race.shapes) {
 		const made = document.createElementNS(name, tag);
@@ -808,14 +837,11 @@ function raceView(call, race) {
 	}
 	put(box, drawing);
 	if (!race.grid.length) return put(box, el("p.cut", "The cells are listed for calls of up to 7 messages."));
-	const k = race.grid[race.grid.length - 1][0];
-	put(table, el("tr", el("th", "i \\ j"), [...Array(k + 1).keys()].map((j) => el("th", j))));
-	for (let i = 0; i <= k; i++) {
-		put(table, el("tr", el("th", i), [...Array(i).keys()].map(() => el("td")), race.grid.filter((cell) => cell[0] === i).map(([, j, cell, fits]) => {
-			const fault = "--fault " + shell(`${race.target}i=${i},j=${j}`);
-			return el("td" + (fits ? (race.exact ? ".exact" : ".fits") : ""), el("button", { title: "Copy " + plain(fault), onclick: (event) => copy(event.target, fault) }, cell));
-		})));
-	}
+	const table = el("table.cells", el("tr", el("th", "i \\ j"), race.grid.map((_, j) => el("th", j))), race.grid.map((cells, i) => el("tr", el("th", i), cells.map((cell) => {
+		if (!cell) return el("td");
+		const [text, fits, fault] = cell;
+		return el("td" + (fits ? (race.exact ? ".exact" : ".fits") : ""), el("button", { title: "Copy " + plain(fault), onclick: (event) => copy(event.target, fault) }, text));
+	}))));
 	return put(box, table, el("p.cut", "i: messages received when the client cancelled; j: messages sent when the cancel arrived. ", race.exact ? "Marked: the cell of the fault." : "Shaded: the cells that fit what was seen.", " A click copies the fault that makes a cell."));
 }
 
@@ -862,22 +888,16 @@ function drawSides(pane, title, rows) {
 // ---- head
 
 function drawHead() {
-	$("name").replaceChildren();
-	put($("name"), about.title || recordings.map((one) => one.file).join("  ↔  "));
-	$("subject").replaceChildren();
-	put($("subject"), isDiff() ? "" : rec.subject.join(" · "));
+	refill("name", about.title || recordings.map((one) => one.file).join("  ↔  "));
+	refill("subject", isDiff() ? "" : rec.subject.join(" · "));
 	drawHappened(isDiff() ? [] : rec.happened);
-	const chips = $("chips");
-	chips.replaceChildren();
-	$("facts").replaceChildren();
-	const chip = (text, kind, query) => put(chips, el(query ? "button" : "span", { class: "chip " + kind, "data-q": query, onclick: query && (() => pick(query)) }, text));
+	const chips = refill("chips"), chip = (text, kind, query) => put(chips, el(query ? "button" : "span", { class: "chip " + kind, "data-q": query, onclick: query && (() => pick(query)) }, text));
 	if (isDiff()) {
 		for (const verdict of ["breaking", "risky", "compatible"]) if (diff.counts[verdict]) chip(`${diff.counts[verdict]} ${verdict}`, verdict, verdict);
 		if (diff.ignored) chip(`${diff.ignored} ignored`, "");
 	} else {
 		rec.chips.forEach((one) => chip(...one));
-		rec.facts.forEach((pairs) => put($("facts"), facts(pairs)));
-		rec.notices.forEach((notice) => put($("facts"), el("p", notice)));
+		refill("facts", ...rec.facts.map(facts), ...rec.notices.map((notice) => el("p", notice)));
 	}
 }
 
@@ -885,8 +905,8 @@ function drawHead() {
 function drawHappened(told) {
 	const lines = told.slice(0, allTold ? told.length : 3), more = told.length - lines.length + (told.length && rec.untold);
 	const button = (text, onclick) => el("li", el("button", { onclick }, text));
-	$("happened").replaceChildren(...lines.map(([text, rows]) => button(text, () => { reveal(rows[0]); openDetail(); })));
-	if (more) $("happened").append(button(`and ${more.toLocaleString("en")} more`, allTold ? () => stepProblem(1) : () => { allTold = true; drawHead(); }));
+	refill("happened", ...lines.map(([text, rows]) => button(text, () => { reveal(rows[0]); openDetail(); })),
+		more > 0 && button(`and ${figure(more)} more`, allTold ? () => stepProblem(1) : () => { allTold = true; drawHead(); }));
 }
 
 function drawTabs() {
@@ -905,7 +925,7 @@ function setTab(next, quiet) {
 	range = null;
 	$("range").hidden = true;
 	if (!quiet) field.value = "";
-	if (opened) { opened = false; $("detail").hidden = true; }
+	setOpened(false);
 	$("overview").hidden = $("lenses").hidden = $("about").hidden = isDiff();
 	field.placeholder = isDiff() ? "Search   /" : "Filter (method=tools/* kind=error) or search   /";
 	$("list").scrollTop = 0;
@@ -920,11 +940,10 @@ function setTab(next, quiet) {
 // Follow a recording while it grows: each event of the stream has the rows that are new.
 async function watch(file) {
 	if (stream) stream.abort();
-	const own = (stream = new AbortController()), begin = (data) => { recordings[0] = rec = new Recording(data); chosen = -1; applied = 0; };
+	const own = (stream = new AbortController());
 	const answer = await fetch("events?file=" + file, { headers: { "Mcpmock-Token": token }, signal: stream.signal });
 	if (!answer.ok) throw new Error(await answer.text());
 	let text = "";
-	begin(structuredClone(about.recordings[0]));
 	for (const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader(); ;) {
 		const { done, value } = await reader.read().catch(() => ({ done: true }));
 		if (own.signal.aborted) return;
@@ -934,7 +953,11 @@ async function watch(file) {
 		for (const event of events) {
 			const data = JSON.parse(event.slice(6));
 			if (data.files) { drawFiles(data.files); continue; }
-			if (data.anew) begin(data); else rec.append(data);
+			if (data.anew) {
+				recordings[0] = rec = new Recording(data);
+				chosen = -1;
+				applied = 0;
+			} else rec.append(data);
 			drawSoon();
 			// What the reader does comes first.
 			await new Promise((done) => setTimeout(done));
@@ -949,17 +972,17 @@ async function watch(file) {
 function drawFiles(files) {
 	about.files = files;
 	$("files").hidden = files.length < 2;
-	$("names").replaceChildren(...files.map(([, name]) => el("option", { value: plain(name) })));
+	refill("names", ...files.map(([, name]) => el("option", { value: plain(name) })));
 }
 
 function drawState() {
-	$("state").textContent = !live ? "" : !stream ? about.ended : rec.open ? "● recording" : "";
+	$("state").textContent = !live ? "" : !stream ? about.ended : rec.open ? "● recording" + (below ? "" : ", following") : "";
 	$("files").placeholder = plain(rec.file);
 	$("below").hidden = !below;
-	$("below").textContent = `${below.toLocaleString("en")} new below ↓`;
+	$("below").textContent = `${figure(below)} new below ↓`;
 }
 
-const atEnd = () => $("list").scrollTop + $("list").clientHeight >= $("list").scrollHeight - ROW;
+const atEnd = () => $("list").scrollTop + $("list").clientHeight >= $("list").scrollHeight - rowHeight;
 
 // Draw what came, in a frame, and let three quarters of the time to the reader.
 function drawSoon() {
@@ -986,7 +1009,7 @@ function drawSoon() {
 
 function onKey(event) {
 	if (event.ctrlKey || event.metaKey || event.altKey) return;
-	const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName) && event.target.type !== "checkbox";
+	const typing = event.target.type === "search";
 	if (event.key === "Escape") {
 		if ($("help").open) $("help").close();
 		else if (typing && field.value) ask("");
@@ -997,8 +1020,8 @@ function onKey(event) {
 		return;
 	}
 	if (typing) { if (event.key === "Enter") { $("list").focus(); if (chosen < 0) step(1); } return; }
-	if (event.key === "Enter" && event.target.tagName === "BUTTON") return;
-	const page = Math.max(1, Math.floor($("list").clientHeight / ROW) - 2), timed = !isDiff(), nearer = () => timed && zoom(0.7), farther = () => timed && zoom(1.43);
+	if (event.key === "Enter" && /BUTTON|SUMMARY/.test(event.target.tagName)) return;
+	const page = Math.max(1, Math.floor($("list").clientHeight / rowHeight) - 2), timed = !isDiff(), nearer = () => timed && zoom(0.7), farther = () => timed && zoom(1.43);
 	const actions = {
 		j: () => step(1), ArrowDown: () => step(1), k: () => step(-1), ArrowUp: () => step(-1), PageDown: () => step(page), PageUp: () => step(-page),
 		Home: () => shown.length && choose(shown[0]), End: () => shown.length && choose(shown[shown.length - 1]),
@@ -1017,14 +1040,14 @@ function syncLenses() {
 
 function printRows() {
 	const rows = shown.slice(0, 2000), more = shown.length - rows.length;
-	$("print").replaceChildren(...rows.map(isDiff() ? diffRow : eventRow), more > 0 ? `and ${many(more, "more row")}, which are not printed` : "");
+	refill("print", ...rows.map(isDiff() ? diffRow : eventRow), more > 0 && `and ${many(more, "more row")}, which are not printed`);
 }
 
 async function start() {
 	if (!("DecompressionStream" in window)) throw new Error("this browser cannot unpack the recording (Chrome 80, Firefox 113, Safari 16.4 can)");
 	const data = await readData();
 	$("data").remove();
-	recordings = data.recordings.map((one) => new Recording(data.live ? structuredClone(one) : one));
+	recordings = data.recordings.map((one) => new Recording(one));
 	diff = data.diff || null;
 	about = data;
 	home = data.opens ?? (diff ? "diff" : 0);
@@ -1041,7 +1064,7 @@ async function start() {
 	on("query", "input", () => { clearTimeout(later); later = setTimeout(applyQuery, rec && rec.size > 20000 ? 25 : 0); });
 	// A row may have been drawn anew while the button was down.
 	on("rows", "click", (event) => {
-		const row = event.target.closest(".row"), i = row ? +row.id.slice(1) : shown[Math.floor((event.clientY - $("rows").getBoundingClientRect().top) / ROW)];
+		const row = event.target.closest(".row"), i = row ? +row.id.slice(1) : shown[Math.floor((event.clientY - $("rows").getBoundingClientRect().top) / rowHeight)];
 		if (i !== undefined) { choose(i); openDetail(); }
 	});
 	on("list", "scroll", () => { requestAnimationFrame(drawRows); if (below && atEnd()) { below = 0; drawState(); } });
@@ -1057,7 +1080,7 @@ async function start() {
 	document.addEventListener("keydown", onKey);
 	addEventListener("hashchange", follow);
 	addEventListener("beforeprint", printRows);
-	const redraw = () => { inks = {}; drawMap(); drawLanes(); drawRows(); };
+	const redraw = () => { inks = {}; drawColumns(); drawMap(); drawLanes(); drawRows(); };
 	addEventListener("resize", redraw);
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 	wireOverview();

@@ -123,10 +123,10 @@ def test_keys(open_page: Open) -> None:
     page.keyboard.press("Escape")
     assert page.locator("#detail").is_hidden()
     page.keyboard.press("n")
-    assert page.locator("#rows .row[aria-selected=true] .kind").inner_text() == "⚠ request"
+    assert page.locator("#rows .row[aria-selected=true] .kind").inner_text() == "→ ⚠ request"
     assert count(page).startswith("problem 1 of ")
     page.keyboard.press("n")
-    assert page.locator("#rows .row[aria-selected=true] .kind").inner_text() == "error"
+    assert page.locator("#rows .row[aria-selected=true] .kind").inner_text() == "← error"
     page.keyboard.press("/")
     page.keyboard.type("kind=error")
     assert page.locator("#query").input_value() == "kind=error"
@@ -182,7 +182,7 @@ def test_a_hidden_problem(open_page: Open) -> None:
     assert "got HTTP 404" in page.locator("#happened").inner_text()
     for _ in range(2):
         page.keyboard.press("n")
-        assert page.locator("#rows .row[aria-selected=true] .kind").inner_text() == "http"
+        assert page.locator("#rows .row[aria-selected=true] .kind").inner_text() == "← http"
         assert count(page) == "problem 1 of 1"
 
 
@@ -202,12 +202,85 @@ def test_a_call_is_seen_as_one(open_page: Open) -> None:
     """
     page = open_page("many.html", "#n=100000")
     row = page.locator("#rows .row[aria-selected=true]")
-    assert "tools/call tool19" in row.inner_text()
+    assert row.locator(".name").inner_text().split() == ["tool19", "#49999"]
+    assert row.locator(".name").get_attribute("title") == "tools/call tool19"
     assert page.locator("#rows .row.same").count() == 2
     assert page.locator("#detail h3").all_inner_texts()[:2] == ["ANSWER", "REQUEST"]
     assert row.locator("span").last.get_attribute("title") == "result 49999"
     number = row.locator(".num").first
     assert number.evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
+def chosen(page: Page) -> list[str]:
+    """The words of the chosen row."""
+    return page.locator("#rows .row[aria-selected=true]").inner_text().split()
+
+
+def test_rows_that_belong_together(open_page: Open) -> None:
+    """Lines of the log that were written at once are one row, blanks kept, whole in the detail;
+    takes are told apart in the list; a filter still counts events.
+    """
+    page = open_page("contents.html", "#n=3")
+    assert rows(page) == ["1", "2", "6", "7", "1", "2"]
+    assert chosen(page)[-4:] == ["4", "lines:", "KeyError:", "'TOKEN'"]
+    log = page.locator("#detail .json").inner_text()
+    assert log == "Traceback:\n  File \"a.py\"\n    run()\nKeyError: 'TOKEN'"
+    assert page.locator("#rows .row .text").nth(2).inner_text() == "    later"
+    assert page.locator("#rows .row.first b").all_inner_texts() == ["take 1 ", "take 2 "]
+    ask(page, "kind=stderr")
+    assert (rows(page), count(page)) == (["2", "6"], "5 of 9 events")
+
+
+def test_an_sse_head_is_one_row_with_its_message(open_page: Open) -> None:
+    """Its fields stand dim behind the message, while HTTP is shown."""
+    page = open_page("everything-http.html", "#n=6")
+    assert chosen(page)[:3] == ["7", "29", "ms"]
+    assert "carried by" in page.locator("#detail dl").inner_text()
+    page.locator("#lenses input").nth(1).check()
+    assert rows(page)[:6] == ["1", "2", "3", "5", "7", "8"]
+    assert "event message id=" in page.locator("#rows .row.response .cut").nth(1).inner_text()
+
+
+def test_texts_and_images(open_page: Open) -> None:
+    """A text of some lines is shown as such, and as it was written; an image is drawn; an SVG,
+    which could hold a script, is not.
+    """
+    page = open_page("contents.html", "#n=7")
+    text = page.locator("#detail pre").first
+    assert text.inner_text() == "first line\n  second line"
+    page.get_by_role("button", name="as written").click()
+    assert text.is_hidden()
+    assert r'"first line\n  second line"' in page.locator("#detail .json").first.inner_text()
+    page.keyboard.press("j")
+    page.keyboard.press("j")
+    drawn = page.locator("#detail img")
+    assert drawn.evaluate_all("all => all.map((one) => one.naturalWidth)") == [2]
+    assert "PHN2Zy" in page.locator("#detail .json").first.inner_text()
+
+
+def test_the_splitter(open_page: Open) -> None:
+    """The border of list and detail is dragged, and moved by keys, within bounds; the address
+    keeps it.
+    """
+    page = open_page("everything.html", "#n=1")
+    border = page.locator("#split")
+    for x, percent in ((400, "31"), (5, "20"), (1275, "80")):
+        box = border.bounding_box()
+        assert box is not None
+        page.mouse.move(box["x"] + 3, box["y"] + 50)
+        page.mouse.down()
+        page.mouse.move(x, box["y"] + 50)
+        page.mouse.up()
+        assert border.get_attribute("aria-valuenow") == percent
+    border.press("ArrowRight")
+    border.press("ArrowLeft")
+    assert border.get_attribute("aria-valuenow") == "75"
+    assert page.evaluate("location.hash") == "#n=1&split=75"
+    box = page.locator("#list").bounding_box()
+    assert box is not None
+    assert abs(box["width"] - 0.75 * 1280) < 10
+    page.keyboard.press("Escape")
+    assert border.is_hidden()
 
 
 def test_links_to_an_event(open_page: Open) -> None:
@@ -406,6 +479,18 @@ def test_narrow(open_page: Open) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
+def test_a_narrow_comparison(open_page: Open) -> None:
+    """Each difference says its call, and below it the place and both sides."""
+    page = open_page("two.html")
+    page.set_viewport_size({"width": 400, "height": 800})
+    page.keyboard.press("Escape")
+    cells = page.locator("#rows .row").first.locator("> span")
+    assert cells.all_inner_texts()[:2] == ["risky", "tools/call a"]
+    assert cells.last.inner_text().startswith('$.result.content[0].text "4 degrees, snow"')
+    assert page.locator("#rows .row").nth(1).evaluate("one => one.offsetTop") == 44
+    assert cells.nth(1).evaluate("one => one.scrollWidth <= one.clientWidth")
+
+
 LOOKS = [(1280, "light"), (400, "dark"), (1280, "dark"), (400, "light")]
 VIEWS = (
     ("everything.html", "", ""),
@@ -470,7 +555,7 @@ def test_watch(browser: Browser) -> None:
     listed = names.evaluate_all("all => all.map((one) => one.value)")
     assert listed == ["grows.jsonl", "other.jsonl"]
     page.locator("#count", has_text="1 of 1 event").wait_for()
-    page.locator("#state", has_text="recording").wait_for()
+    page.locator("#state", has_text="● recording, following").wait_for()
     ask(page, "TOOLS/call")
     with (PAGES / "live" / "grows.jsonl").open("ab") as file:
         file.write((PAGES / "appended.jsonl").read_bytes())
