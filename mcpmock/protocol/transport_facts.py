@@ -30,6 +30,8 @@ _STOP_SIGNALS = (1, 2, 15)
 """SIGHUP, SIGINT and SIGTERM, which have these numbers on every machine."""
 REPEATING_STATUSES = {307, 308}
 """The redirects that keep method and body (RFC 9110, 15.4.8 and 15.4.9)."""
+CHALLENGE_STATUSES = {401, 403}
+"""With which OAuth asks for a token, or for a better one: the client sends its request again."""
 
 
 class Fragment(msgspec.Struct, frozen=True, gc=False):

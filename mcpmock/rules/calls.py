@@ -38,10 +38,10 @@ class CallTracker:
     """The ids of requests, and whether the client sent them."""
     _forgotten: bool = False
     _redirected: set[bytes] = attrs.field(factory=set)
-    """The ids of the client's answers that a redirect sent elsewhere."""
+    """The ids of the client's answers that come again."""
 
     def take_back(self, posted: Sequence[Message]) -> None:
-        """Forget messages of the client that were answered with a redirect: they come again."""
+        """Forget messages of the client that come again, after a redirect or with a token."""
         for message in posted:
             if isinstance(message, Request):
                 self._used.pop((True, message.id), None)
@@ -86,14 +86,16 @@ class CallTracker:
         call = checked.attribution.call
         if call is None:
             if not self._forgotten and (not checked.from_client, id_) not in self._used:
-                yield Breach("answers-nothing", f"no request has the id {short(id_)}")
+                text = f"an answer with the id {short(id_)}, which no request has"
+                yield Breach("answers-nothing", text)
         elif checked.attribution.late and self._cancelled.get(call.index) is False:
             self._cancelled[call.index] = True
-            yield Breach("answer-after-cancel", f"{describe_call(call)} was cancelled before")
+            text = f"an answer to {describe_call(call)}, which was cancelled before"
+            yield Breach("answer-after-cancel", text)
         elif checked.from_client and id_ in self._redirected:
             self._redirected.discard(id_)
         elif checked.attribution.late:
-            yield Breach("answered-twice", f"{describe_call(call)} was answered before")
+            yield Breach("answered-twice", f"a second answer to {describe_call(call)}")
 
     def _check_cancel(self, checked: CheckedMessage, state: State) -> Iterator[Breach]:
         call = checked.attribution.call
@@ -101,9 +103,10 @@ class CallTracker:
             yield from _check_modern_cancel(checked, state)
         if call is None or call.direction is not checked.direction:
             named = member(getattr(checked.message, "params", None), "requestId")
-            if call is None and not self._forgotten:
-                text = "without a requestId" if named is None else f"{short(named)}, an unknown id"
-                yield Breach("cancels-nothing", text)
+            # A server without sessions gets cancels in other exchanges than the calls.
+            if call is None and not self._forgotten and not (state.sessionless and named):
+                which = f"of the id {short(named)}, which no request has" if named else None
+                yield Breach("cancels-nothing", f"a cancel {which or 'without a requestId'}")
             return
         if checked.open_call is call:
             self._cancelled[call.index] = False

@@ -16,6 +16,7 @@ from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.methods import FIRST
 from mcpmock.protocol.raw_json import items
+from mcpmock.protocol.transport_facts import CHALLENGE_STATUSES
 
 from . import http_heads, http_sse, http_streams
 from .context import CheckedMessage, ServerState, State
@@ -136,7 +137,10 @@ class ConversationChecker:
         self, frame: m.Frame, exchange: CheckedExchange
     ) -> Iterator[Violation | Unjudged]:
         """Check a head; the head of a POST waits for its body, which names the revision."""
-        if isinstance(frame.fact, m.HttpResponse) and frame.fact.repeats_request:
+        head = frame.fact
+        if isinstance(head, m.HttpResponse) and (
+            head.repeats_request or head.status in CHALLENGE_STATUSES
+        ):
             self._checker.take_back(exchange)
         if isinstance(frame.fact, m.HttpRequest):
             if exchange.method != "POST":

@@ -189,7 +189,7 @@ class MessageChecker:
         return self._origins.get(call.index)
 
     def take_back(self, exchange: CheckedExchange) -> None:
-        """Forget what was posted in an exchange that was answered with a redirect."""
+        """Forget what was posted in an exchange after which the client sends it again."""
         self._ids_of(exchange).call_tracker.take_back(exchange.posted or ())
 
     def forget_exchange(self, number: int) -> None:

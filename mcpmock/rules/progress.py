@@ -83,7 +83,9 @@ def _check_late_progress(
 ) -> Iterator[Breach]:
     if call_tracker.cancelled(call):
         if not call_tracker.may_have_crossed(call):
-            yield Breach("progress-after-cancel", f"{describe_call(call)} was cancelled before")
+            text = f"progress of {describe_call(call)}, which was cancelled before"
+            yield Breach("progress-after-cancel", text)
     elif checked.on_own_stream:
         # Messages on different HTTP streams have no order.
-        yield Breach("progress-after-answer", f"{describe_call(call)} was answered before")
+        text = f"progress of {describe_call(call)}, which was answered before"
+        yield Breach("progress-after-answer", text)

@@ -19,6 +19,7 @@ from mcpmock.protocol.error_codes import (
 )
 from mcpmock.protocol.messages import S2C, Frame, Request, Response
 from mcpmock.protocol.methods import FIRST
+from mcpmock.protocol.transport_facts import CHALLENGE_STATUSES
 from mcpmock.redaction.placeholders import PLACEHOLDER, placeholders_in
 from mcpmock.redaction.secret_formats import suspicious
 from mcpmock.redaction.secret_names import SESSION_ID
@@ -47,7 +48,6 @@ _LEVELS = (
 _LOG_LEVEL = f"{PREFIX}logLevel"
 _MARK = PLACEHOLDER.decode()
 _COMMON = "Servers SHOULD return standard JSON-RPC errors for common failure cases: "
-_REFUSED_BY_HTTP = (401, 403)
 _HTTP_STATUS = re.compile(r"HTTP [45]\d\d\b")
 
 
@@ -216,7 +216,7 @@ def is_refused_by_http(checked: CheckedMessage) -> bool:
     if checked.code == SERVER_ERROR and isinstance(said, str) and _HTTP_STATUS.match(said):
         return True
     status = 0 if checked.exchange is None else checked.exchange.status
-    return (status >= 400 and not checked.modern) or status in _REFUSED_BY_HTTP
+    return (status >= 400 and not checked.modern) or status in CHALLENGE_STATUSES
 
 
 def _check_ping(checked: CheckedMessage) -> Iterator[Breach]:

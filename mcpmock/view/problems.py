@@ -18,7 +18,11 @@ from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.messages import HttpRequest, Response
 from mcpmock.protocol.methods import REVISIONS
 from mcpmock.protocol.revisions import initialized_version
-from mcpmock.protocol.transport_facts import LAST_EVENT_ID_HEADER, REPEATING_STATUSES
+from mcpmock.protocol.transport_facts import (
+    CHALLENGE_STATUSES,
+    LAST_EVENT_ID_HEADER,
+    REPEATING_STATUSES,
+)
 from mcpmock.rules.checker import Found
 
 from .summary import brief, event_summary
@@ -28,6 +32,8 @@ _SEVERE, _PLAIN, _MINOR = range(3)
 _MAX_WORDS = 60
 _MAX_QUOTED = 120
 _HTTP_ERROR = 400
+_DISCOVERY = "/.well-known/"
+"""Where clients try one place after another (RFC 8414, RFC 9728)."""
 _NO_SUCH_METHOD = 405
 _STOP_SIGNALS = (1, 2, 9, 15)
 _SIGNALLED = 128
@@ -47,11 +53,14 @@ class Problem:
     """The row that explains it, and needs no sentence of its own."""
     rule: bool = False
     """Whether it is that a rule is broken."""
+    where: str = ""
+    """Its take, if there are several."""
     times: int = 1
 
     @property
     def sentence(self) -> str:
-        return self.text if self.times == 1 else f"{self.text}; {self.times - 1:,} more like it"
+        more = "" if self.times == 1 else f"; {self.times - 1:,} more like it"
+        return f"{self.where}{self.text}{more}"
 
 
 @attrs.define
@@ -77,10 +86,9 @@ class Problems:
             if row.take != self._take.number:
                 self._told += self._unanswered(ended=True)
                 self._take = _TakeState(row.take)
-            broken = wanted.pop((row.take, row.event.n), [])
-            for one in broken:
+            for one in wanted.pop((row.take, row.event.n), []):
                 self._tell_violation(place, one)
-            self._read(place, row, known=bool(broken))
+            self._read(place, row)
 
     def all(self, *, ended: bool = True) -> list[Problem]:
         """Return the problems so far, the worst first; `ended` is whether nothing will follow."""
@@ -93,6 +101,8 @@ class Problems:
                 explained += [place for place in one.rows if place not in explained]
             else:
                 kept.append(one)
+            if len(self.takes) > 1:
+                one.where = f"take {self._rows[one.rows[0]].take}: "
         return sorted(kept, key=lambda one: (one.weight, one.rows[0]))
 
     def _tell(self, place: int, text: str, weight: int = _PLAIN, *, like: object) -> Problem:
@@ -107,15 +117,19 @@ class Problems:
         return first
 
     def _tell_violation(self, place: int, found: Found) -> None:
-        rule = found.violation.rule.name
-        text = f"{brief(found.violation.text)} [{rule}, event {found.event.n}]"
-        weight = _PLAIN if found.violation.level is Level.ERROR else _MINOR
-        self._tell(place, text, weight, like=("rule", rule)).rule = True
+        violation, rule = found.violation, found.violation.rule.name
+        cited = f"[{rule}, event {found.event.n}]"
+        text = f"the {violation.by} broke a rule: {brief(violation.text)} {cited}"
+        weight = _PLAIN if violation.level is Level.ERROR else _MINOR
+        told = self._tell(place, text, weight, like=("rule", violation.by, rule))
+        told.rule = True
+        self._take.broken.setdefault(place, told)
 
-    def _read(self, place: int, row: Row, *, known: bool) -> None:
-        """Take in a row; `known` is whether a violation tells of it already."""
+    def _read(self, place: int, row: Row) -> None:
         take, event = self._take, row.event
         take.last = event.t
+        if event.x is not None and event.d == "c2s" and event.payload is not None:
+            take.posted[event.x] = place
         match row.kind:
             case "request":
                 take.open[place] = row
@@ -127,7 +141,7 @@ class Problems:
             case "notification" if row.method == CANCELLED and row.call is not None:
                 take.open.pop(row.call, None)
             case "stderr" if isinstance(event.stderr, str) and event.stderr.strip():
-                take.log = event.stderr
+                take.log, take.logged = event.stderr, place
             case "sse" if event.x is not None and (id_ := getattr(event.sse, "id", None)):
                 take.streams[id_] = event.x
             case "http":
@@ -142,11 +156,10 @@ class Problems:
                 self._tell(
                     place, f"{lost} could not be recorded: {why or 'no reason is given'}", like=why
                 )
-            case "opaque" if row.summary and not known and not names_endpoint(event):
-                text = f"no JSON-RPC: {brief(row.summary, _MAX_QUOTED)}"
-                self._tell(place, text, like="opaque")
+            case "opaque" | "body" if row.summary:
+                self._read_text(place, row)
         if row.kind == "error":
-            self._read_error(place, row, known=known)
+            self._read_error(place, row)
 
     def _read_agreement(self, place: int, row: Row) -> None:
         """Tell of a server that answers `initialize` in a revision that MCP has not."""
@@ -160,18 +173,41 @@ class Problems:
                     like=words,
                 )
 
-    def _read_error(self, place: int, row: Row, *, known: bool) -> None:
-        words = brief(row.summary, _MAX_QUOTED)
-        refused = self._take.refused.get(-1 if row.event.x is None else row.event.x)
-        if refused is not None:
-            if len(refused.rows) == 1:
-                refused.text += f": {words}"
-            refused.rows.append(place)
+    def _read_error(self, place: int, row: Row) -> None:
+        words, broken = brief(row.summary, _MAX_QUOTED), self._take.broken
+        if self._explains_refusal(place, row, words):
+            return
+        if row.call in broken:
+            broken[row.call].rows.append(place)
         elif row.call is not None:
+            weight = _SEVERE if row.asked == "initialize" else _MINOR
             text = f"{self._name(row.call)} failed: {words}"
-            self._tell(place, text, _MINOR, like=("failed", row.method, row.tool))
-        elif not known:
+            self._tell(place, text, weight, like=("failed", row.method, row.tool))
+        elif place not in broken:
             self._tell(place, f"an error answers no request: {words}", like="error")
+
+    def _read_text(self, place: int, row: Row) -> None:
+        """Take in what is no message: the body of an HTTP error, or words on the wire."""
+        words = brief(row.summary, _MAX_QUOTED)
+        if self._explains_refusal(place, row, words) or row.kind == "body":
+            return
+        before = self._rows[place - 1] if place else None
+        endpoint = before is not None and names_endpoint(before.event)
+        if not endpoint and place not in self._take.broken:
+            self._tell(place, f"no JSON-RPC: {words}", like="opaque")
+
+    def _explains_refusal(self, place: int, row: Row, words: str) -> bool:
+        """Return whether it says why the server answers with an HTTP error, and quote it, unless it
+        says no more than the status, as HTML.
+        """
+        exchange = row.event.x
+        refused = None if exchange is None else self._take.refused.get(exchange)
+        if refused is None:
+            return False
+        if len(refused.rows) == 1 and not words.startswith("<") and words not in refused.text:
+            refused.text += f": {words}"
+        refused.rows.append(place)
+        return True
 
     def _read_head(self, place: int, row: Row) -> None:
         take, event, frame = self._take, row.event, row.event.frame
@@ -192,12 +228,26 @@ class Problems:
         # A server need not have a stream of its own, nor let its sessions be ended (MCP 2025-03-26
         # to 2025-11-25).
         offered = status == _NO_SUCH_METHOD and head.startswith(("GET ", "DELETE "))
-        if status < _HTTP_ERROR or offered or REFUSED in row.notes or probed:
+        regular = status < _HTTP_ERROR or offered or REFUSED in row.notes or probed
+        if regular or _DISCOVERY in head:
+            if take.challenged and (told := take.challenged.pop(self._posted(event.x), None)):
+                self._told.remove(self._alike.pop(told))
             return
         what = self._name(asked) if asked is not None else brief(head, _MAX_WORDS) or "a request"
         words = brief(f"{status} {event.http.get('reason') or ''}", _MAX_WORDS)
+        like: tuple[object, ...] = ("http", status)
+        if status in CHALLENGE_STATUSES:
+            posted = self._posted(event.x)
+            like = (*like, posted)
+            take.challenged[posted] = take.number, like
         text = f"{what} got HTTP {words}"
-        take.refused[event.x] = self._tell(place, text, _SEVERE, like=("http", status))
+        take.refused[event.x] = self._tell(place, text, _SEVERE, like=like)
+
+    def _posted(self, exchange: int) -> tuple[str, bytes | None]:
+        """Return what the client sent: the method and target, and the message."""
+        place = self._take.posted.get(exchange)
+        payload = None if place is None else self._rows[place].event.payload
+        return self._take.heads.get(exchange, ""), payload
 
     def _read_resumption(self, place: int, last: str) -> None:
         """Tell of a stream that is asked for again, and of how it was cut."""
@@ -227,7 +277,8 @@ class Problems:
         if event.d == "c2s":
             take.stopped = True
         if words is not None and not (take.stopped and _is_stop(event)):
-            self._tell(place, f"the server {words}{take.log_words}", _SEVERE, like="exit")
+            text = f"the server {words}{self._log_words(place)}"
+            self._tell(place, text, _SEVERE, like="exit")
         elif event.end == "reset":
             side = "client" if event.d == "c2s" else "server"
             self._tell(place, f"the {side} reset the connection", _SEVERE, like="reset by " + side)
@@ -260,7 +311,7 @@ class Problems:
         for cause, places in causes.items():
             others = "" if len(places) == 1 else f" and {many(len(places) - 1, 'more request')}"
             was = "was" if len(places) == 1 else "were"
-            why = self._cause_words(cause, places[0])
+            why = self._cause_words(cause, places[0]) + self._log_words(cause, places[0])
             text = f"{self._name(places[0])}{others} {was} never answered: {why}"
             left = cause is not None and self._rows[cause].event.x is not None
             left = left and self._rows[cause or 0].event.d == "c2s"
@@ -295,12 +346,27 @@ class Problems:
         if event.x is not None:
             if event.d == "c2s":
                 return f"the client left{later}"
-            return f"its HTTP exchange {'was reset' if event.end == 'reset' else 'ended'}{later}"
+            if event.end == "reset":
+                return f"its HTTP connection was reset{later}"
+            if event.x in take.statuses:
+                return f"its HTTP response ended without one{later}"
+            return f"the server closed the HTTP connection{later}"
         if (words := _exit_words(event)) is not None or self._is_exit(cause):
-            return f"the server {words or 'ended with status 0'}{later}{take.log_words}"
+            return f"the server {words or 'ended with status 0'}{later}"
         if event.d == "c2s" and isinstance(event.end, dict):
             return f"the client stopped the server{later}"
         return f"the {'client' if event.d == 'c2s' else 'server'} hung up{later}"
+
+    def _log_words(self, cause: int | None, asked: int = -1) -> str:
+        """Return the last line of the server's log, unless it is older than what was asked of a
+        server that goes on.
+        """
+        take, ended = self._take, cause is not None and self._is_exit(cause)
+        lines = [line for line in take.log.splitlines() if line.strip()]
+        if not lines or not (ended or take.logged > asked):
+            return ""
+        whose = "its" if ended else "the server's"
+        return f"; {whose} log ends: {excerpt(brief(lines[-1]), _MAX_QUOTED)}"
 
     def _is_exit(self, place: int) -> bool:
         event = self._rows[place].event
@@ -316,9 +382,15 @@ class _TakeState:
     asked: dict[int, int] = attrs.field(factory=dict)
     """The request in each exchange."""
     heads: dict[int, str] = attrs.field(factory=dict)
+    posted: dict[int, int] = attrs.field(factory=dict)
+    """What the client sent in each exchange, its last message."""
     statuses: dict[int, int] = attrs.field(factory=dict)
     refused: dict[int, Problem] = attrs.field(factory=dict)
     """What is told of the exchanges with an error status."""
+    challenged: dict[tuple[str, bytes | None], tuple[int, object]] = attrs.field(factory=dict)
+    """The requests that a token was asked for: what tells of that."""
+    broken: dict[int, Problem] = attrs.field(factory=dict)
+    """What is told of the rows that break a rule."""
     streams: dict[str, int] = attrs.field(factory=dict)
     """The exchange that had the event of each id."""
     cut: dict[int, Problem] = attrs.field(factory=dict)
@@ -331,12 +403,9 @@ class _TakeState:
     """Whether the client has ended its side, or sent the server a signal."""
     log: str = ""
     """The end of the server's standard error."""
+    logged: int = 0
+    """The row of that."""
     last: int = 0
-
-    @property
-    def log_words(self) -> str:
-        lines = [line for line in self.log.splitlines() if line.strip()]
-        return f"; its log ends: {excerpt(brief(lines[-1]), _MAX_QUOTED)}" if lines else ""
 
 
 def _exit_words(event: Event) -> str | None:

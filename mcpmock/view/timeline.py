@@ -28,7 +28,7 @@ from mcpmock.protocol.correlation import (
     id_space,
 )
 from mcpmock.protocol.raw_json import elements
-from mcpmock.protocol.transport_facts import REPEATING_STATUSES
+from mcpmock.protocol.transport_facts import NO_SESSION, REPEATING_STATUSES
 
 from .summary import MAX_SUMMARY_CHARS, event_summary, message_summary
 
@@ -479,7 +479,11 @@ class TakeAnnotator:
             self._probes[event.x] = asked
         refused = failed and attribution.method == PROBE
         id_ = getattr(message, "id", None)
-        notes = self._message_notes(message, attribution) + _event_notes(event)
+        # A server without sessions gets cancels and answers in other exchanges than the calls.
+        elsewhere = direction is m.C2S and event.x is not None and event.s == NO_SESSION
+        unknown = attribution.call is None and (self._partial or elsewhere)
+        notes = () if unknown else self._message_notes(message, attribution)
+        notes += _event_notes(event)
         if refused:
             notes = (REFUSED, *notes)
         row = Row(
@@ -513,8 +517,6 @@ class TakeAnnotator:
 
     def _message_notes(self, message: m.Message, attribution: Attribution) -> tuple[str, ...]:
         """Return the notes on a message; records the outcome of requests."""
-        if self._partial and attribution.call is None:
-            return ()
         match message:
             case m.Response():
                 return self._note_answer(attribution)
@@ -574,6 +576,9 @@ def _message_kind(message: m.Message) -> str:
             return "request"
         case m.Notification():
             return "notification"
+        # What OAuth answers: `{"error": "invalid_token"}`.
+        case m.Response(id=None, error=bytes() as error) if error[:1] == b'"':
+            return "opaque"
         case m.Response():
             return "error" if message.failed else "response"
         case _:

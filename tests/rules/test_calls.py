@@ -75,7 +75,6 @@ PLANTED = [
             accepts(2),
         ],
         HTTP,
-        also=("cancels-nothing",),
     ),
 ]
 

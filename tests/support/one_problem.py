@@ -83,7 +83,30 @@ OPENING_HTTP = (
     *(fact(6, "c2s", POST, 2), c2s(6, READY, 2), fact(7, "s2c", ACCEPTED, 2)),
     fact(7, "s2c", END, 2),
 )
+
+
+def body(text: str) -> str:
+    return f'"body":"{text}"'
+
+
+def outside(*lines: str) -> tuple[str, ...]:
+    """The same without a session."""
+    return tuple(line.replace('"s":2', '"s":1') for line in lines)
+
+
+UNAUTHORIZED = head('"status":401,"reason":"Unauthorized"', "content-type: application/json")
+
+
+def unauthorized(x: int) -> tuple[str, ...]:
+    """An `initialize` without a token, and what OAuth answers."""
+    asked = fact(x, "c2s", FIRST_POST, x), c2s(x, ASKED, x)
+    refused = fact(x, "s2c", UNAUTHORIZED, x), fact(x, "s2c", '"m":{"error":"invalid_token"}', x)
+    return outside(*asked, *refused, fact(x, "s2c", END, x))
+
+
 CALL_HTTP = (*OPENING_HTTP, fact(10, "c2s", POST, 3), c2s(10, CALL, 3))
+UNASKED = "the server broke a rule: an answer with the id 41, which no request has"
+ERROR = '"id":1,"error":{"code":-32602,"message":"no"}'
 DROP = '"fault":{"kind":"drop","on":"response","method":"tools/call","id":"1"}'
 
 
@@ -118,13 +141,26 @@ ONE_PROBLEM = {
         recording(*OPENING, c2s(10, CALL), fact(5010, "c2s", END)),
         "tools/call weather #1 was never answered: the client hung up, 5.00 s later",
     ),
+    "unanswered call of a server that logs": (
+        recording(
+            *(stderr(0, "started"), *OPENING, c2s(10, CALL), stderr(20, "backend is slow\\n")),
+            fact(5010, "c2s", END),
+        ),
+        "tools/call weather #1 was never answered: the client hung up, 5.00 s later; "
+        "the server's log ends: backend is slow",
+    ),
+    "unanswered call of a server that logged before": (
+        recording(stderr(0, "started"), *OPENING, c2s(10, CALL), fact(5010, "c2s", END)),
+        "tools/call weather #1 was never answered: the client hung up, 5.00 s later",
+    ),
     "stopped in a call": (
         recording(*OPENING, c2s(10, CALL), fact(20, "c2s", '"end":{"signal":15}')),
         "tools/call weather #1 was never answered: the client stopped the server, 10 ms later",
     ),
     "a recording that breaks off": (
         recording(*OPENING, c2s(10, CALL), stderr(5010, "working")),
-        "tools/call weather #1 was never answered: the recording breaks off, 5.00 s later",
+        "tools/call weather #1 was never answered: the recording breaks off, 5.00 s later; "
+        "the server's log ends: working",
     ),
     "a recording in memory": (
         recording(*OPENING, c2s(10, CALL), header=HEADER.replace(b"stdio", b"memory")),
@@ -148,13 +184,57 @@ ONE_PROBLEM = {
         ),
         "tools/call weather #1 got HTTP 404 Not Found: -32001 no session",
     ),
+    "404 with its reason": (
+        over_http(*CALL_HTTP, fact(12, "s2c", NOT_FOUND, 3), fact(12, "s2c", body("Not Found"), 3)),
+        "tools/call weather #1 got HTTP 404 Not Found",
+    ),
+    "502 with words": (
+        over_http(
+            *(*CALL_HTTP, fact(12, "s2c", head('"status":502,"reason":"Bad Gateway"'), 3)),
+            fact(12, "s2c", body("mcpmock: cannot reach http://127.0.0.1:8000/mcp"), 3),
+        ),
+        "tools/call weather #1 got HTTP 502 Bad Gateway: "
+        "mcpmock: cannot reach http://127.0.0.1:8000/mcp",
+    ),
+    "502 with a page": (
+        over_http(
+            *(*CALL_HTTP, fact(12, "s2c", head('"status":502,"reason":"Bad Gateway"'), 3)),
+            fact(12, "s2c", body("<html><title>502</title></html>"), 3),
+        ),
+        "tools/call weather #1 got HTTP 502 Bad Gateway",
+    ),
+    "429 with other JSON": (
+        over_http(
+            *(*CALL_HTTP, fact(12, "s2c", head('"status":429,"reason":"Too Many Requests"'), 3)),
+            fact(12, "s2c", '"m":{"message":"slow down"}', 3),
+        ),
+        'tools/call weather #1 got HTTP 429 Too Many Requests: {"message":"slow down"}',
+    ),
+    "401 again and again": (
+        over_http(*unauthorized(1), *unauthorized(2)),
+        "initialize #0 got HTTP 401 Unauthorized: invalid_token; 1 more like it",
+    ),
     "404 of a GET": (
         over_http(*OPENING_HTTP, fact(12, "c2s", GET, 3), fact(12, "s2c", NOT_FOUND, 3)),
         "GET /mcp got HTTP 404 Not Found",
     ),
     "stream cut": (
         over_http(*CALL_HTTP, fact(11, "s2c", STREAM, 3), fact(20, "s2c", '"end":"reset"', 3)),
-        "tools/call weather #1 was never answered: its HTTP exchange was reset, 10 ms later",
+        "tools/call weather #1 was never answered: its HTTP connection was reset, 10 ms later",
+    ),
+    "stream that ends too early": (
+        over_http(*CALL_HTTP, fact(11, "s2c", STREAM, 3), fact(20, "s2c", END, 3)),
+        "tools/call weather #1 was never answered: its HTTP response ended without one, "
+        "10 ms later",
+    ),
+    "connection closed": (
+        over_http(*CALL_HTTP, fact(20, "s2c", END, 3)),
+        "tools/call weather #1 was never answered: the server closed the HTTP connection, "
+        "10 ms later",
+    ),
+    "client that went away": (
+        over_http(*CALL_HTTP, fact(11, "s2c", STREAM, 3), fact(20, "c2s", '"end":"closed"', 3)),
+        "tools/call weather #1 was never answered: the client left, 10 ms later",
     ),
     "stream cut and resumed": (
         over_http(
@@ -167,15 +247,32 @@ ONE_PROBLEM = {
     ),
     "answer after cancel": (
         recording(*OPENING, c2s(10, CALL), c2s(20, CANCEL), s2c(30, ANSWER)),
-        "tools/call #1 was cancelled before [answer-after-cancel, event 6]",
+        "the server broke a rule: an answer to tools/call #1, which was cancelled before "
+        "[answer-after-cancel, event 6]",
     ),
     "answer that nobody asked for": (
         recording(*OPENING, s2c(30, ANSWER.replace('"id":1', '"id":41'))),
-        "no request has the id 41 [answers-nothing, event 4]",
+        f"{UNASKED} [answers-nothing, event 4]",
     ),
     "answers that nobody asked for": (
         recording(*OPENING, *(s2c(30, ANSWER.replace(":1", f":{id_}")) for id_ in (41, 42, 43))),
-        "no request has the id 41 [answers-nothing, event 4]; 2 more like it",
+        f"{UNASKED} [answers-nothing, event 4]; 2 more like it",
+    ),
+    "words on stdout": (
+        recording(*OPENING, fact(10, "s2c", '"text":"listening"')),
+        "the server broke a rule: not JSON-RPC: listening [not-a-message, event 4]",
+    ),
+    "handshake refused": (
+        recording(c2s(0, ASKED), s2c(5, ERROR.replace(":1,", ":0,"))),
+        "initialize #0 failed: -32602 no",
+    ),
+    "broken rule and the error that it gets": (
+        recording(
+            *(*OPENING, c2s(10, '"id":1,"method":"prompts/list"')),
+            s2c(11, '"id":1,"error":{"code":-32601,"message":"Method not found"}'),
+        ),
+        "the client broke a rule: prompts/list, but the server has not declared prompts "
+        "[capability, event 4]",
     ),
     "wrong revision": (
         recording(c2s(0, ASKED), s2c(5, WELCOME % "2031-01-01"), c2s(6, READY)),
@@ -187,7 +284,8 @@ ONE_PROBLEM = {
             fact(10, "c2s", POST.replace("25-11-25", "25-06-18"), 3),
             *(c2s(10, CALL, 3), fact(11, "s2c", JSON, 3), s2c(12, ANSWER, 3)),
         ),
-        "MCP-Protocol-Version 2025-06-18, negotiated: 2025-11-25 [version-differs, event 11]",
+        "the client broke a rule: MCP-Protocol-Version 2025-06-18, negotiated: 2025-11-25 "
+        "[version-differs, event 11]",
     ),
     "gap": (
         recording(*OPENING, '"t":9000,"gap":{"events":3,"bytes":210,"reason":"disk full"}'),
@@ -202,9 +300,7 @@ ONE_PROBLEM = {
         "a fault fired: drop response of tools/call 1",
     ),
     "a failed call": (
-        recording(
-            *(*OPENING, c2s(10, CALL)), s2c(12, '"id":1,"error":{"code":-32602,"message":"no"}')
-        ),
+        recording(*(*OPENING, c2s(10, CALL)), s2c(12, ERROR)),
         "tools/call weather #1 failed: -32602 no",
     ),
 }

@@ -16,22 +16,31 @@ from mcpmock.view.report import PageRecording
 from mcpmock.view.timeline import timeline
 from tests.support import HEADER
 from tests.support.one_problem import (
+    ACCEPTED,
     ANSWER,
     ASKED,
     CALL,
+    CALL_HTTP,
     CANCEL,
     END,
     GET,
+    JSON,
+    NOT_FOUND,
     ONE_PROBLEM,
     OPENING,
     OPENING_HTTP,
+    POST,
+    STREAM,
+    UNAUTHORIZED,
     c2s,
     fact,
     head,
+    outside,
     over_http,
     recording,
     s2c,
     stop,
+    unauthorized,
 )
 
 
@@ -64,6 +73,28 @@ NO_PROBLEM = {
         *OPENING, fact(13, "c2s", '"end":{"signal":2}'), stop(15, '{"exit":130}')
     ),
     "a cancelled call": recording(*OPENING, c2s(10, CALL), c2s(20, CANCEL)),
+    "a token that was asked for": over_http(
+        *(*unauthorized(9), *OPENING_HTTP, *CALL_HTTP[-2:]),
+        *(fact(11, "s2c", JSON, 3), s2c(12, ANSWER, 3)),
+    ),
+    "places without what OAuth looks for": over_http(
+        *OPENING_HTTP,
+        fact(12, "c2s", GET.replace("/mcp", "/.well-known/oauth-protected-resource"), 3),
+        fact(12, "s2c", NOT_FOUND, 3),
+    ),
+    "the endpoint of the older HTTP+SSE": over_http(
+        *(fact(0, "c2s", GET, 1), fact(1, "s2c", STREAM, 1)),
+        *(fact(1, "s2c", '"sse":{"event":"endpoint"}', 1), fact(1, "s2c", '"text":"/post"', 1)),
+    ),
+    "a token that is asked for again": over_http(
+        *(*CALL_HTTP, fact(12, "s2c", UNAUTHORIZED, 3), fact(12, "s2c", END, 3)),
+        *(fact(13, "c2s", POST, 4), c2s(13, CALL, 4), fact(14, "s2c", JSON, 4), s2c(14, ANSWER, 4)),
+    ),
+    "a cancel without sessions": over_http(
+        *outside(*CALL_HTTP, fact(11, "s2c", STREAM, 3)),
+        *outside(fact(12, "c2s", POST, 4), c2s(12, CANCEL, 4), fact(12, "s2c", ACCEPTED, 4)),
+        *outside(s2c(13, ANSWER, 3)),
+    ),
     "no stream of the server's own": over_http(
         *(*OPENING_HTTP, fact(12, "c2s", GET, 3)),
         fact(12, "s2c", head('"status":405,"reason":"Method Not Allowed"'), 3),
@@ -104,6 +135,7 @@ def test_each_take_has_its_own_problems() -> None:
 
     for _ in range(2):  # asked again, it says the same
         assert [[0, 1], [2, 3]] == [one.rows for one in problems.all()]
+        assert ["take 1: ", "take 2: "] == [one.sentence[:8] for one in problems.all()]
 
 
 def test_the_worst_comes_first() -> None:
