@@ -35,7 +35,7 @@ def _changed_fields(values: Fault | Match) -> dict[str, Any]:
     return {
         field.name: value
         for field in attrs.fields(type(values))
-        if (value := getattr(values, field.name)) != field.default and not isinstance(value, Match)
+        if (value := getattr(values, field.name)) != field.default
     }
 
 

@@ -41,8 +41,8 @@ class Outcome:
 
     def add(self, fault: Fault, became: Iterable[Act], matched: MatchedMessage) -> None:
         """Add the actions of a fault. Their times count from the message's arrival."""
-        after = 0.0 if self.carried is None else self.carried.after
-        actions = [_later(action, after) for action in became]
+        assert self.carried is not None
+        actions = [_later(action, self.carried.after) for action in became]
         sends = [a for a in actions if isinstance(a, Send) and a.frames]
         same = [a for a in sends if a.frames[0].direction is matched.direction]
         carried = next((a for a in same if a.frames is matched.unit), same[0] if same else None)

@@ -115,22 +115,10 @@ class KnownValues(Struct, eq=False):
                 return True
         return False
 
-    def find(self, text: bytes) -> Iterator[Found]:
-        """Yield where they stand in a text, in their own spelling; the longest first. Not those of
-        the user's rules.
+    def find(self, text: bytes, *, own: bool = False) -> Iterator[Found]:
+        """Yield where they stand in a text, in their own spelling; the longest first. `own`: those
+        of the user's rules, and no others.
         """
-        yield from self._find(text, own=False)
-
-    def find_own(self, text: bytes) -> Iterator[Found]:
-        """Yield where those of the user's rules stand in a text."""
-        if self._own:
-            yield from self._find(text, own=True)
-
-    def own_kind(self, value: bytes) -> str | None:
-        """Return the kind of a value, if a rule of the user took it for secret."""
-        return self.kinds.get(value, self._words.get(value)) if value in self._own else None
-
-    def _find(self, text: bytes, *, own: bool) -> Iterator[Found]:
         present = [value for value in self.kinds if value in text]
         for value in sorted(present, key=len, reverse=True):
             ordinary = value in self._own_words
@@ -146,6 +134,10 @@ class KnownValues(Struct, eq=False):
             value = word[0]
             if value in self._words and (value in self._own) is own:
                 yield Span(*word.span()), self._words[value]
+
+    def own_kind(self, value: bytes) -> str | None:
+        """Return the kind of a value, if a rule of the user took it for secret."""
+        return self.kinds.get(value, self._words.get(value)) if value in self._own else None
 
 
 def _is_in_word(text: bytes, start: int, end: int) -> bool:

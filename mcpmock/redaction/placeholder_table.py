@@ -125,7 +125,7 @@ class PlaceholderTable(Struct, eq=False):
         """
         known = self.known.learn(value, kind, own=own)
         credentials = decode_base64(value) if known else None
-        if credentials is not None and b":" in credentials:
+        if credentials is not None:
             self.known.learn(credentials.partition(b":")[2], kind)
         if known:
             self.learned = self.learned or kind != SESSION_ID

@@ -36,7 +36,7 @@ _MAX_STEPS = 64
 square of the depth, and depth is not bounded.
 """
 _SEPARATORS = str.maketrans("", "", "-_. ")
-_DIGITS = lazy_pattern(rb"\d*+")
+_DIGITS = lazy_pattern(rb"\d++")
 # The value behind a name: in quotes, to the end of the line, or (behind `=` in the middle of a
 # line) to the end of the word; behind a name in quotes the number, as in JSON.
 _NAME = lazy_pattern(r"(?<![\w.-])[\w.-]{1,64}+(?=[\"']?[ \t]*+[:=])")
@@ -227,9 +227,9 @@ class RedactionRules:
             if group is None:  # no secret: true, false or null
                 continue
             span = Span(*value.span(group))
-            if group == "word" and _starts_line(text, name.start()):
-                line = _REST_OF_LINE.match(text, span.start)
-                span = Span(span.start, span.end if line is None else line.end())
+            is_line = group == "word" and _starts_line(text, name.start())
+            if is_line and (line := _REST_OF_LINE.match(text, span.start)):
+                span = Span(span.start, line.end())
             yield span, kind
 
     def number_for(self, secret: bytes) -> int:

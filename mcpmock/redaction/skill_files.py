@@ -25,7 +25,7 @@ from .placeholders import fill, holds_placeholder
 
 __all__ = ["describe_redacted", "redacted_files", "redacted_files_in", "with_true_digests"]
 
-_IN_ENTRIES, _IN_CONTENTS, _IN_HEADERS = b'"digest"', b'"contents"', b'{"mcpmock":'
+_IN_ENTRIES, _IN_HEADERS = b'"digest"', b'{"mcpmock":'
 _NAMED = 5
 """How many files a line names."""
 _VALUES = ("digest", "size")
@@ -41,14 +41,11 @@ class _SkillFiles:
 
     def add(self, number: int, payload: bytes) -> None:
         """Note what a message has of skills."""
-        if _IN_CONTENTS in payload and holds_placeholder(payload):
-            for result in _results(fill(payload, {})):
-                for one in _list(result.get("contents")):
-                    self._add_content(number, one)
-        if _IN_ENTRIES in payload:
-            for result in _results(payload):
-                for _, entry in (*entries_in(LIST, result), *entries_in(GET, result)):
-                    self.listed |= {str(file.get("uri")) for file in files_of(entry)}
+        for result in _results(fill(payload, {})):
+            for one in _list(result.get("contents")):
+                self._add_content(number, one)
+            for _, entry in (*entries_in(LIST, result), *entries_in(GET, result)):
+                self.listed |= {str(file.get("uri")) for file in files_of(entry)}
 
     def _add_content(self, number: int, contents: Any) -> None:
         content = content_of(contents) if isinstance(contents, dict) else None
@@ -86,7 +83,7 @@ def redacted_files_in(lines: Iterable[bytes]) -> list[list[str]]:
     for line in lines:
         if line.startswith(_IN_HEADERS):
             takes.append(_SkillFiles())
-        elif _IN_ENTRIES in line or (_IN_CONTENTS in line and holds_placeholder(line)):
+        elif _IN_ENTRIES in line or holds_placeholder(line):
             event = event_of(line.rstrip(b"\n"))
             if takes and event is not None and event.m is not UNSET:
                 takes[-1].add(event.n, bytes(event.m))
@@ -112,13 +109,13 @@ def with_true_digests(cassette: Cassette) -> Cassette:
 def _read(take: Take) -> _SkillFiles:
     found = _SkillFiles()
     for event in take.events:
-        if event.d == "s2c" and event.m is not UNSET:
+        if event.m is not UNSET:
             found.add(event.n, bytes(event.m))
     return found
 
 
 def _has_digests(event: Event) -> bool:
-    return event.d == "s2c" and event.m is not UNSET and _IN_ENTRIES in bytes(event.m)
+    return event.m is not UNSET and _IN_ENTRIES in bytes(event.m)
 
 
 def _corrected(event: Event, files: _SkillFiles) -> Event:

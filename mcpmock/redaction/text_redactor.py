@@ -371,7 +371,7 @@ class TextRedactor:
         """Return what the rules of the user find in a text, and what they found before."""
         if not look.own:
             return []
-        found = [*self.table.known.find_own(text)]
+        found = [*self.table.known.find(text, own=True)]
         if look.rules and self.rules.find_more:
             found += self.rules.find(text)
         return [(before_digits(text, span), kind) for span, kind in merged(found)]

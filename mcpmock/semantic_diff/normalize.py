@@ -141,8 +141,6 @@ class Namings:
         if len(_NUMBER_HOLE.findall(old)) != len(_NUMBER_HOLE.findall(new)):
             # `drive` sends 0 in the place of a number, and a server repeats it in a text.
             old, new = _NUMBER_HOLE.sub("0", old), _NUMBER_HOLE.sub("0", new)
-        if _PLACEHOLDER not in old or _PLACEHOLDER not in new:
-            return old == new
         if _HOLE.split(old) != _HOLE.split(new):
             return False
         pairs = set(zip(_HOLE.findall(old), _HOLE.findall(new), strict=True))

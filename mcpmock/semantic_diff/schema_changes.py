@@ -425,7 +425,8 @@ class _Comparer:
             for change in self.changes(one, other):
                 # A default says nothing to callers who had to give a value.
                 newly = change.kind == "default-changed" and change.old is ABSENT
-                if not (newly and name in old.required and change.path == (*here, "default")):
+                its = (*_where(None, _at(other)), "default")
+                if not (newly and name in old.required and change.path == its):
                     yield change
         elif name in old.named:
             form = self.new.form(other)
@@ -500,14 +501,15 @@ class _Comparer:
             yield _located("constraint", _LESS if highest[1] < highest[0] else _MORE, *most)
 
     def _negation_changes(self, old: Alternative, new: Alternative) -> Iterator[SchemaChange]:
-        mine, rest = [], [*new.negations]
+        equal, mine, rest = [], [], [*new.negations]
         for one in old.negations:
             found = next((o for o in rest if self._schemas_accept(one, o, _BOTH)), None)
             if found is None:
                 mine.append(one)
             else:
                 rest = [other for other in rest if other is not found]
-        for one, other in zip_longest(mine, rest, fillvalue=EVERYTHING):
+                equal.append((one, found))
+        for one, other in (*equal, *zip_longest(mine, rest, fillvalue=EVERYTHING)):
             if one and other:
                 yield from self._reversed_changes(one, other)
             else:

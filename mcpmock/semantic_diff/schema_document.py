@@ -131,10 +131,9 @@ class SchemaDocument:
             while todo:
                 value, base = todo.pop()
                 if isinstance(value, dict):
-                    if value is self.root or _names_resource(value):
-                        base = _joined(base, _id_of(value))
-                        self._by_uri.setdefault(base, value)
-                        self._uris[id(value)] = base
+                    base = _joined(base, _id_of(value))
+                    self._by_uri.setdefault(base, value)
+                    self._uris[id(value)] = base
                     todo += [(inner, base) for inner in value.values()]
                 elif isinstance(value, list):
                     todo += [(inner, base) for inner in value]

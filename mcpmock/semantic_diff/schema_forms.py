@@ -668,9 +668,8 @@ def _settle_required(found: Alternative) -> None:
     todo = [*found.required]
     while todo:
         for name, value in found.dependent.pop(todo.pop(), {}).items():
-            if name not in found.required:
-                found.required[name] = value
-                todo.append(name)
+            found.required.setdefault(name, value)
+            todo.append(name)
 
 
 def _settle_items(found: Alternative) -> None:

@@ -12,7 +12,7 @@ from mcpmock.faults.fault import Fault, PlanError
 from mcpmock.faults.kinds.content import Corrupt, Truncate
 from mcpmock.faults.kinds.errors import Error, ToolError
 from mcpmock.faults.kinds.http import HttpStatus
-from mcpmock.faults.kinds.mcp import ToolVanishes
+from mcpmock.faults.kinds.mcp import CapabilityLie, ToolVanishes
 from mcpmock.faults.kinds.order import Duplicate
 from mcpmock.faults.kinds.process import Exit
 from mcpmock.faults.kinds.sse import SseCommentStorm, SseRetry
@@ -184,6 +184,7 @@ def test_a_shorthand_without_values() -> None:
         ("error:text=no", Error(message="no")),
         ("tool_error:message=no", ToolError(text="no")),
         ("cancel_race:i=0,j=0,patience=1s", CancelRace(i=0, j=0, at_most=1)),
+        ("capability_lie:method=init*", CapabilityLie(match=Match(method="init*"))),
     ],
 )
 def test_what_is_written_first_works(written: str, meant: Fault) -> None:
@@ -199,6 +200,11 @@ def test_what_is_written_first_works(written: str, meant: Fault) -> None:
     [
         ("exit:signal=99", "signal: expected a signal of this system as .*, not 99"),
         ("exit:signal=SIGNONE", "signal: expected a signal"),
+        ("latency:=1s", "'=1s' has no value"),
+        (
+            "capability_lie:method=ping",
+            r"^match\.method: never matches: .* on initialize and server/",
+        ),
         ("latency", "latency: missing"),
         ("latency:tool=x", "latency: missing"),
         ("duplicate:copies=1,count=2", "copies: the same as count; say one of them"),

@@ -61,6 +61,7 @@ def test_the_summary() -> None:
     wire = faulty(
         Latency(latency=1, match=Match(nth=2)),
         Latency(name="never", latency=1, must_fire=True, match=Match(tool="x")),
+        Latency(name="idle", latency=1, match=Match(tool="x")),
     ).abandon()
     for _ in range(3):
         wire.pipeline.enter([s2c(response(1))], 0)
@@ -69,9 +70,12 @@ def test_the_summary() -> None:
     assert [
         "fault latency: fired 1 of 3 times that it matched",
         "fault never (latency): never fired, and it must: nothing matched",
+        "fault idle (latency): never fired: nothing matched",
     ] == run.summary()
     assert ["never"] == [fault.title for fault in run.owing()]
-    assert [(1, 3), (0, 0)] == [(tally["fired"], tally["matched"]) for tally in run.tallies()]
+    assert [(1, 3), (0, 0), (0, 0)] == [
+        (tally["fired"], tally["matched"]) for tally in run.tallies()
+    ]
 
 
 LISTED = response(1, {"tools": [{"name": "a"}], "nextCursor": "x"})

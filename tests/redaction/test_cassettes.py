@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from mcpmock.cassette.parser import read
 from mcpmock.cassette.validate import inspect
 from mcpmock.errors import Level
@@ -109,6 +111,27 @@ def test_a_value_that_a_later_line_tells() -> None:
     assert 2 == done.data.count(b'"redacted"') - done.data.count(b'"footer"')
     assert [] == scan_cassette(done.data, rules)
     assert b"Lovelace" not in done.data
+
+
+@pytest.mark.parametrize(
+    ("members", "kept"),
+    [
+        (f'"{name}":"of Lovelace-7"', f'"{name}":"of mcpmock:secret:owner:1"')
+        for name in ("text", "stderr", "body")
+    ]
+    + [
+        ('"m":{"result":{"a":"Lovelace-7"}}', '"m":{"result":{"a":"mcpmock:secret:owner:1"}}'),
+        ('"m":{"method":"Lovelace-7"}', '"m":{"method":"Lovelace-7"}'),
+        ('"sse":{"id":"Lovelace-7"}', '"sse":{"id":"Lovelace-7"}'),
+    ],
+)
+def test_a_value_of_a_user_goes_from_content(members: str, kept: str) -> None:
+    """What the protocol needs stays, although it has the same letters."""
+    redactor = Redactor(RedactionRules.parse(["owner"]))
+    redactor.json(call(1, "t", owner="Lovelace-7"))
+    revised = redactor.known_in_line(b'{"n":1,"t":0,%b}' % members.encode())
+
+    assert b'{"n":1,"t":0,%b}' % kept.encode() == revised
 
 
 def test_which_lines_keep_a_known_value() -> None:

@@ -60,7 +60,12 @@ def test_examples_stay(text: str, place: str) -> None:
 
 @pytest.mark.parametrize("place", declared(""))
 @pytest.mark.parametrize(
-    "secret", ["sk-Zq8RtY4nLw2VbX7mKc3P", "ghp_Zq8RtY4nLw2VbX7mKc3PZq8RtY4nLw2V"]
+    "secret",
+    [
+        "sk-Zq8RtY4nLw2VbX7mKc3P",
+        "ghp_Zq8RtY4nLw2VbX7mKc3PZq8RtY4nLw2V",
+        "eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiI5ODE3In0.Zq8RtY4nLw2VbX7mKc3P",
+    ],
 )
 @pytest.mark.parametrize("text", ["use {}", '{{"key": "{}"}}'])
 def test_what_no_example_looks_like_goes(text: str, secret: str, place: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from base64 import b64encode
+from urllib.parse import quote
 
 import pytest
 
@@ -19,11 +20,27 @@ TOKEN, NUMBER = "mcpmock:secret:token:1", "mcpmock:secret:n-number:1"
         (f'{{"a":"{NUMBER}"}}'.encode(), b'{"a":7.5}'),
         (rf'{{"a":"{{\"b\":\"{NUMBER}\"}}"}}'.encode(), rb'{"a":"{\"b\":7.5}"}'),
         (b'{"a":"mcpmock:secret:n-number:2"}', b'{"a":0}'),
+        (quote(f'x="{NUMBER}"', safe="=").encode(), b"x=7.5"),
     ],
 )
 def test_encoded_values_and_numbers(raw: bytes, filled: bytes) -> None:
     """A value is encoded as its placeholder is, and a number has no quotes."""
     assert filled == placeholders.fill(raw, {TOKEN: "x", NUMBER: "7.5"})
+
+
+@pytest.mark.parametrize(
+    ("text", "decoded"),
+    [
+        (f"\u00e9 {quote(TOKEN, safe='')} \u00e9", f"\u00e9 {TOKEN} \u00e9"),
+        (f"\u00e9 {b64encode(TOKEN.encode()).decode()} \u00e9", f"\u00e9 {TOKEN} \u00e9"),
+        (f"{quote(TOKEN, safe='')} {b64encode(TOKEN.encode()).decode()}", f"{TOKEN} {TOKEN}"),
+        (f"{b64encode(TOKEN.encode()).decode()} {quote(TOKEN, safe='')}", f"{TOKEN} {TOKEN}"),
+        (r"mcpmock:secret:t\u006fken:1", TOKEN),
+    ],
+)
+def test_encoded_placeholders_in_a_text(text: str, decoded: str) -> None:
+    """They are decoded in their places, whatever letters stand around them."""
+    assert decoded == placeholders.decode_placeholders(text)
 
 
 @pytest.mark.parametrize(
@@ -46,3 +63,4 @@ def test_spellings(spelling: StringSpelling, spelled: str) -> None:
     hole = placeholders.spelled(TOKEN.encode(), spelling)
     assert TOKEN.encode() == placeholders.unspelled(hole)
     assert "a/\u00e9<'" == placeholders.read_value(hole, spelled)
+    assert spelling == StringSpelling() or placeholders.read_value(hole, '"') is None

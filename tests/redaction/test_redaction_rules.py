@@ -157,6 +157,13 @@ def test_equal_numbers(spelled: bytes) -> None:
     assert b"account-number:1" in redacted.json(call(1, "t", account=100).replace(b"100", spelled))
 
 
+def test_numbers_that_no_parser_takes() -> None:
+    """They are two, too."""
+    clean = redactor(key=["account"]).json(b'{"account":[01,02,01]}')
+    one, two = (b'"mcpmock:secret:account-number:%d"' % number for number in (1, 2))
+    assert b'{"account":[%b,%b,%b]}' % (one, two, one) == clean
+
+
 def test_a_known_number() -> None:
     """It goes wherever it is repeated, in a text too, unless the same digits are a text."""
     redacted = redactor(key=["account"])

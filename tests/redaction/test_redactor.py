@@ -197,6 +197,7 @@ def test_text(text: str, shown: str) -> None:
         ),
         (["--env=API_KEY=abc"], ["--env=API_KEY=mcpmock:secret:api-key:1"]),
         (["--token", "--verbose", "x"], ["--token", "--verbose", "x"]),
+        (["--auth=token", "x"], ["--auth=token", "x"]),
         (["postgres://u:abc@h/db"], ["postgres://u:mcpmock:secret:userinfo:1@h/db"]),
         (["--header", f"X: {GITHUB}"], ["--header", "X: mcpmock:secret:github:1"]),
         (['{"token":"abc"}'], ['{"token":"mcpmock:secret:token:1"}']),

@@ -149,6 +149,7 @@ def test_a_mirrored_argument_is_the_same_in_the_header_and_in_the_body() -> None
         (b'{"error":{"code":"a"}}', b'{"error":{"code":"a"}}'),
         (b"code=a&client_secret=b&x=c", b"code=@code:1@&client_secret=@secret:2@&x=c"),
         (rb'{"pass\u0077ord":"a"}', rb'{"pass\u0077ord":"@password:1@"}'),
+        (rb'[{"pass\u0077ord":"a"}]', rb'[{"pass\u0077ord":"@password:1@"}]'),
         (b"denied: password=abc \xff", b"denied: password=@password:1@ \xff"),
         (b'<a href="/cb?code=a">', b'<a href="/cb?code=@code:1@">'),
     ],

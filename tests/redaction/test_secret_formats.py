@@ -53,6 +53,7 @@ def test_assignments(text: bytes, found: list[tuple[bytes, str]]) -> None:
     ("text", "found"),
     [
         (b"API_KEY=a;b # c", [b"a;b"]),
+        (b'API_KEY="a #b" # c', [b"a #b"]),
         (b"x API_KEY=ab", []),
         *((b"API_KEY=" + value, []) for value in (b"${KEY}", b"None", b"API_KEY", b"null")),
     ],

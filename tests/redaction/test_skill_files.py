@@ -123,7 +123,7 @@ def test_the_read_that_follows_an_entry_decides() -> None:
 @pytest.mark.parametrize(
     "events",
     [
-        [*listed(), *read(3, SKILL, text=PLAIN)],
+        [("stderr", "x"), *listed(), *read(3, SKILL, text=PLAIN)],
         [*read(3, NOTES, text=SECRET)],
         [*listed(), *read(3, "demo:1", text=SECRET)],
         [*listed(entry={**ENTRY, "resources": "dynamic"}), *read(3, NOTES, text=SECRET)],
@@ -157,10 +157,10 @@ def test_lines_that_are_no_messages(line: bytes) -> None:
 
 def test_an_entry_whose_files_are_no_list() -> None:
     """It stays; the others are corrected."""
-    odd = {**ENTRY, "resources": 5}
-    events = [*listed(), *got(entry=odd), *read(3, NOTES, text=SECRET)]
+    odd, mixed = {**ENTRY, "resources": 5}, {**ENTRY, "resources": [5]}
+    events = [*listed(), *got(entry=odd), *got(entry=mixed), *read(3, NOTES, text=SECRET)]
 
-    assert [TRUE, odd] == entries(with_true_digests(cassette(*events)))
+    assert [TRUE, odd, mixed] == entries(with_true_digests(cassette(*events)))
 
 
 def test_what_redact_makes_of_a_cassette() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import tracemalloc
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -427,6 +428,16 @@ def test_how_far_we_are() -> None:
     assert heard == sorted(heard)
     assert {4 * len(visit.takes[0].events)} == {total for _, total in heard}
     assert heard[-1][0] == heard[-1][1]
+
+
+def test_how_far_we_are_in_a_long_comparison() -> None:
+    """It is told in steps, of the reading and of the comparing."""
+    heard: list[int] = []
+    visit = cassette(*(c(call(number, "a")) for number in range(1200)))
+    compare(visit, visit, progress=lambda done, _: heard.append(done))
+
+    assert max(later - earlier for earlier, later in pairwise(heard)) <= 1000
+    assert len(heard) < 10
 
 
 def test_empty_recordings() -> None:

@@ -102,6 +102,7 @@ def test_noise_and_answers_to_nothing() -> None:
         ([("end", {"signal": 15})], None),
         ([("end", {"exit": 143})], None),
         ([("end", {"d": "c2s"}), ("end", {"exit": 3})], None),
+        ([("end", {"d": "s2c"}), ("end", {"exit": 3})], "exit 3"),
         ([("end", {"d": "c2s", "signal": 2}), ("end", {"exit": 3})], None),
         ([("end", {"d": "c2s", "signal": 15}), c(call(1, "a")), ("end", {"signal": 6})], None),
         (

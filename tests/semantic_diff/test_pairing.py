@@ -44,6 +44,7 @@ def test_of_a_row_that_grew_the_same_answers_stand_for_each_other() -> None:
 
     assert ("00 12", "", "1") == pairs(old, new)
     assert ("00 11 22", "3", "") == pairs(made(*[(1, "a")] * 4), made(*[(1, "b")] * 3))
+    assert ("00 11", "", "2") == pairs(made((1, "a"), (1, "x")), made((1, "a"), (1, "y"), (1, "z")))
 
 
 def test_what_is_left_stands_for_what_is_nearest() -> None:
@@ -123,3 +124,5 @@ def test_what_everybody_asks_tells_nothing_apart() -> None:
     new = [conversation("a", f"new {n}") for n in range(100)]
 
     assert list(zip(old, new, strict=True)) == pair_conversations(old, new)
+    one, rare = conversation("a", "a", "u"), conversation("u")
+    assert (one, rare) in pair_conversations([one], [conversation("a", "a"), *new, rare])

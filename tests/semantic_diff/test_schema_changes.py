@@ -136,6 +136,11 @@ OTHER_NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "v
         ({"allOf": [{"pattern": "b"}, {"pattern": "a"}]}, {"allOf": [{"pattern": "b"}]},
          ["constraint-loosened .allOf[1].pattern"],
          ["output-constraint-loosened .allOf[1].pattern"]),
+        ({"oneOf": [{"minimum": 0}, {"maximum": 0}]}, {"oneOf": [{"minimum": 0}, {"maximum": 5}]},
+         ["schema-changed .oneOf", "constraint-loosened .oneOf[1].maximum"],
+         ["schema-changed .oneOf", "output-constraint-loosened .oneOf[1].maximum"]),
+        ({"allOf": [of(a=STRING)]}, of(a=NUMBER), ["type-changed .allOf[0].properties.a.type"],
+         ["output-type-changed .allOf[0].properties.a.type"]),
         ("no", "schema", ["schema-not-compared"], ["schema-not-compared"]),
     ],
 )  # fmt: skip

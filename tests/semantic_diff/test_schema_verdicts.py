@@ -5,6 +5,7 @@ write, and random pairs that are judged by validation.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -226,6 +227,15 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "a condition": (of(v=S), of(v={**S, "if": {"minLength": 3}, "then": {"pattern": "a"}}), LESS),
     "an unknown keyword": (of(v={**S, "x-mode": 1}), of(v={**S, "x-mode": 2}), UNKNOWN),
     "of a wrong form": (of(v={**S, "minLength": "1"}), of(v={**S, "minLength": "2"}), UNKNOWN),
+    "a fraction": (of(v={"const": 1.5}), of(v={"const": 1}), BOTH),
+    "an unknown keyword in not": (of(v={"not": {"minLength": 2, "x-mode": 1}}),
+                                  of(v={"not": {"minLength": 2, "x-mode": 2}}), UNKNOWN),
+    "a default in not": (of(v={"not": {"minLength": 2, "default": 1}}),
+                         of(v={"not": {"minLength": 2, "default": 2}}), UNKNOWN),
+    "made optional in a tuple": (of(v={"prefixItems": [of("x", x=S)]}),
+                                 of(v={"prefixItems": [of(x={"anyOf": [S, NULL], "default": None})]}), MORE),
+    "a long union": (branches("anyOf", *({"const": n} for n in range(200))),
+                     branches("anyOf", *({"const": n} for n in range(199))), LESS),
     "longer tuple": (of(v={"type": "array", "prefixItems": [S], "items": False}),
                      of(v={"type": "array", "prefixItems": [S, N], "items": False}), MORE),
 }  # fmt: skip
@@ -248,6 +258,44 @@ def test_verdicts(name: str) -> None:
     old, new, expected = CHANGES[name]
 
     assert expected == verdicts(old, new)
+
+
+PLACES: dict[str, Callable[[Any], Any]] = {
+    "items": lambda inner: {"items": inner},
+    "contains": lambda inner: {"contains": inner},
+    "anyOf": lambda inner: {"anyOf": [inner, NULL]},
+    "a tagged branch": lambda inner: {"anyOf": [CAT, of("kind", kind={"const": "dog"}, v=inner)]},
+    "not": lambda inner: {"not": inner},
+    "if": lambda inner: {"if": inner, "then": {"required": ["k"]}},
+}
+REVERSED = {LESS: MORE, MORE: LESS}
+ALONE = {
+    "a member gone": "whether a name breaks its users is asked outside of `not` alone",
+    "a required one gets a schema and is optional": "the same",
+    "closed intersection": "what other branches evaluate is not read",
+    "unevaluated": "the same",
+}
+"""What is judged otherwise inside of others, and why."""
+
+
+@pytest.mark.parametrize("place", PLACES)
+def test_a_change_inside(place: str) -> None:
+    """It is judged alike wherever the schema stands, and the other way round in `not` and `if`."""
+
+    def placed(schema: Any) -> Any:
+        definitions = {name: schema[name] for name in ("$defs", "definitions") if name in schema}
+        inner = {name: value for name, value in schema.items() if name not in definitions}
+        return {**PLACES[place](inner), **definitions}
+
+    judged = {
+        name: (expected, verdicts(placed(old), placed(new)))
+        for name, (old, new, expected) in CHANGES.items()
+        if expected in (SAME, LESS, MORE, BOTH, CHANGED) and name not in ALONE
+    }
+    if place in ("not", "if"):
+        judged = {n: (REVERSED.get(one, one), found) for n, (one, found) in judged.items()}
+
+    assert {} == {name: pair for name, pair in judged.items() if pair[0] != pair[1]}
 
 
 GENERATED = json.loads((Path(__file__).parent / "generated_schemas.json").read_text())

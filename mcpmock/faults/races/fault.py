@@ -64,12 +64,12 @@ class RaceProgress:
     """By the id of an event: the frames that replaced it after the cancellation, its place if it is
     parked, or None if it was sent unchanged.
     """
-    _exchanges: set[int] = attrs.field(factory=set)
+    _exchanges: set[int | None] = attrs.field(init=False)
     _gone: set[int] = attrs.field(factory=set)
     """The exchanges that the client has left, or that have ended."""
 
     def __attrs_post_init__(self) -> None:
-        self._exchanges |= set() if self.own is None else {self.own}
+        self._exchanges = {self.own}
 
     @property
     def key(self) -> tuple[m.Direction, bytes]:
