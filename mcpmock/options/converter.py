@@ -8,7 +8,7 @@ text becomes a number. Imported only where such a file is read: cattrs takes 15 
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from functools import partial
+from functools import cache, partial
 from typing import Annotated, Any, TypeVar, get_args, get_origin
 
 import attrs
@@ -80,7 +80,7 @@ def read_rule_lists(written: object, cls: type[_Value]) -> tuple[list[_Value], l
     """Return what is good in a table of lists of rules, and its mistakes, each behind its path
     (`.like[1]: ...`). Without mistakes it is one value, otherwise one for each rule that is good.
     """
-    converter = table_converter()
+    converter = _rules_converter()
     try:
         return [read_table(converter, written, cls)], []
     except TableError as error:
@@ -92,6 +92,12 @@ def read_rule_lists(written: object, cls: type[_Value]) -> tuple[list[_Value], l
             with suppress(TableError):
                 good.append(read_table(converter, {name: one}, cls))
     return good, mistakes
+
+
+@cache
+def _rules_converter() -> Converter:
+    """Return one for all: each take of a cassette may have rules in its header."""
+    return table_converter()
 
 
 def read_by(hook: Callable[[Any], _Value], written: object) -> _Value:
