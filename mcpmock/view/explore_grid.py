@@ -25,8 +25,8 @@ _STEPS = {
     "pairs": "Pairs",
 }
 _KINDS = ("cell", "order", "resume", "fault", "pair")
-_LIKE_ONE = {"pairs"}
-"""Steps whose kinds are too many for a column each."""
+_IN_ONE_COLUMN = {"orders", "pairs"}
+"""Steps whose kinds are too many for a column each, or say nothing."""
 _IN_TIME = (
     "cancel_before_start",
     "cancel_crosses_progress",
@@ -197,7 +197,7 @@ def _grid(step: str, rows: list[_Line]) -> dict[str, Any] | None:
     grid = _Grid()
     for index, row in enumerate(rows):
         if row.step == step:
-            kind = "pair" if step in _LIKE_ONE else row.kind
+            kind = "runs" if step in _IN_ONE_COLUMN else row.kind
             column = grid.kinds.setdefault(kind, len(grid.kinds))
             grid.messages.setdefault(row.shown, {}).setdefault(column, []).append(index)
     if not grid.messages:

@@ -17,6 +17,8 @@ from typing import Any, Literal
 
 import msgspec
 
+from mcpmock.printable import printable
+
 MARK = b"<!-- made by mcpmock report -->"
 """The first line of each page, by which a page of ours is known."""
 _COMPRESSION_LEVEL = 6
@@ -41,7 +43,7 @@ def html_page(
     )
     parts = {
         b"{{policy}}": policy.encode(),
-        b"{{title}}": html.escape(title).encode("utf-8", "backslashreplace"),
+        b"{{title}}": html.escape(printable(title)).encode(),
         b"{{style}}": style,
         b"{{data}}": block,
         b"{{script}}": script,

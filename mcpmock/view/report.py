@@ -68,7 +68,8 @@ def report_page(
             for one, name in zip(cassettes, names, strict=True)
         ]
     }
-    title = " and ".join(names)
+    servers = [one["server"] for one in data["recordings"] if one["server"] is not None]
+    title = " · ".join([" and ".join(names), *dict.fromkeys(servers)])
     if other is not None:
         data["diff"] = _diff_data(compare(cassette, other, rules), made_only=test is not None)
     if test is not None:
@@ -224,6 +225,7 @@ class PageRecording:
             "lines": self._lanes.lines,
             "problems": sorted(new_stops),
             "subject": self._heads[0].subject() if self._heads else [],
+            "server": self._heads[0].server if self._heads else None,
             "happened": [
                 (one.sentence, one.rows[:MAX_TOLD], one.rule) for one in problems[:MAX_TOLD]
             ],

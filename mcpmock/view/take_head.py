@@ -33,7 +33,7 @@ class TakeHead:
     _probed: dict[bytes, str | None] = attrs.field(factory=dict)
     """What a client asked whether the server speaks it, by the id of the request."""
     _client: str | None = None
-    _server: str | None = None
+    server: str | None = None
     """The name and version of each side."""
     _start: int | None = None
     _last: int = 0
@@ -45,11 +45,11 @@ class TakeHead:
         """Return what this is, in words: who spoke to whom, the command or URL, when, for how long,
         and how it ended.
         """
-        sides = [self._client or "a client", self._server or "a server"]
+        sides = [self._client or "a client", self.server or "a server"]
         recorded = self.take.header.recorded_at or ""
         when = recorded[:_MINUTE].replace("T", " ") + (" UTC" if recorded.endswith("Z") else "")
         ended = None if self._exit is None else event_summary(self._exit)
-        known = self._client is not None or self._server is not None
+        known = self._client is not None or self.server is not None
         parts = [" → ".join(sides) if known else None, self.target, when]
         parts += [duration(self._last - (self._start or 0)) if self._last else None, ended]
         return [brief(part) for part in parts if part]
@@ -89,7 +89,7 @@ class TakeHead:
         for event in events[: max(0, _MAX_HANDSHAKE_EVENTS - self._read)]:
             if self.revision is None:
                 self.revision = self._revision_in(event.payload)
-            if self._client is None or self._server is None:
+            if self._client is None or self.server is None:
                 self._read_names(event.payload or b"")
         for event in events:
             self._start = event.t if self._start is None else self._start
@@ -106,7 +106,7 @@ class TakeHead:
                 case Request(params=params):
                     self._client = self._client or _implementation(params, "clientInfo")
                 case Response(result=result):
-                    self._server = self._server or _implementation(result, "serverInfo")
+                    self.server = self.server or _implementation(result, "serverInfo")
 
     def _revision_in(self, payload: bytes | None) -> str | None:
         for message in () if payload is None else parse_items(payload):

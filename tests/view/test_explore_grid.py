@@ -39,6 +39,16 @@ def test_messages_and_what_was_tried_on_them() -> None:
     assert [["initialized", [[2]]]] == faults["rows"]
 
 
+def test_orders_and_pairs_have_one_column() -> None:
+    """That a run is another order, or which pair, is in its own words."""
+    row = {"type": "row", "n": 1, **CALL, "verdict": "ok"}
+    orders = {**row, "step": "orders", "order": "order", "at": "7 before 6"}
+    pairs = [{**row, "step": "pairs", "pair": f"pair {n}"} for n in range(2)]
+
+    assert [["runs"], ["runs"]] == [grid["kinds"] for grid in shown(orders, *pairs)["grids"]]
+    assert [[[1, 2]]] == [cells for _, cells in shown(orders, *pairs)["grids"][1]["rows"]]
+
+
 def test_what_was_explored() -> None:
     """The cassette, and the command or the URL; an exploration that was cut off names neither."""
     assert ["a.jsonl", "server"] == shown(*RUN)["subject"]

@@ -75,11 +75,36 @@ def test_the_page_is_smaller_than_the_cassette() -> None:
 
 
 def test_a_name_is_no_markup() -> None:
-    """The only text that stands outside of the data block is the title."""
+    """The only text that stands outside of the data block is the title; nothing in it acts."""
     hostile = load(SHIPPED / "time.jsonl")
-    hostile.name = "</title><script>alert(1)</script>"
+    hostile.name = "</title><script>alert(1)</script>\u202e\ud800"
+    page = report_page(hostile)
 
-    assert b"alert(1)" not in report_page(hostile).replace(b"&lt;script&gt;alert(1)", b"")
+    assert b"alert(1)" not in page.replace(b"&lt;script&gt;alert(1)", b"")
+    assert "\u202e" not in page.decode()
+
+
+@pytest.mark.parametrize(
+    ("names", "title"),
+    [
+        (["time"], "time.jsonl · mcp-time 2026.10.19"),
+        (
+            ["everything", "time"],
+            "everything.jsonl and time.jsonl · mcp-servers/everything 2.0.0 · ",
+        ),
+        (
+            ["everything", "everything-http"],
+            "everything.jsonl and everything-http.jsonl · mcp-servers",
+        ),
+    ],
+)
+def test_the_title_names_the_server(names: list[str], title: str) -> None:
+    """Of two recordings, each server once."""
+    page = report_page(*(load(SHIPPED / f"{name}.jsonl") for name in names)).decode()
+    found = page.partition("<title>")[2].partition("</title>")[0]
+
+    assert found.startswith(title)
+    assert 1 == found.count("mcp-servers/everything 2.0.0") or "everything" not in names
 
 
 def test_rows_are_those_of_the_timeline() -> None:

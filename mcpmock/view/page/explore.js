@@ -7,7 +7,7 @@ let data = null, open = null;
 const verdictOf = (runs) => Object.keys(SIGNS).find((verdict) => runs.some((i) => data.runs[i][5] === verdict)) || "ok";
 
 function drawGrid(grid) {
-	const head = el("tr", el("th", { scope: "col" }, "message"), grid.kinds.map((kind) => el("th", { scope: "col" }, el("span", kind.replace(/^cancel_/, "").replaceAll("_", " ")))));
+	const head = el("tr", el("th", { scope: "col" }, "message"), grid.kinds.map((kind) => el("th", { scope: "col" }, el(grid.kinds.length > 1 ? "span" : "b", kind.replace(/^cancel_/, "").replaceAll("_", " ")))));
 	const body = grid.rows.map(([message, cells]) => el("tr", el("th", { scope: "row" }, message), cells.map((runs, column) => {
 		if (!runs.length) return el("td.none", { title: "Not tried" }, el("span", "·"));
 		const verdict = verdictOf(runs), bad = runs.filter((i) => data.runs[i][5] === verdict).length, label = `${plain(message)}, ${plain(grid.kinds[column])}: ${MEANINGS[verdict]}, ${bad} of ${many(runs.length, "run")}`;

@@ -1,6 +1,6 @@
 // The page of `mcpmock report`, also as `mcpmock watch` serves it.
 
-const NARROW = 700, ROWS_AT_ONCE = 90, MAX_LINES = 20000, LINES_AT_ONCE = 300, MAX_SHOWN = 65536, MAX_STRING = 4000;
+const NARROW = 700, MAX_LINES = 20000, LINES_AT_ONCE = 300, MAX_SHOWN = 65536, MAX_STRING = 4000;
 // Microseconds.
 const NEAR = 20000;
 const KINDS = "request response error notification opaque stderr end http sse body fault gap auth".split(" ");
@@ -352,10 +352,10 @@ function applyQuery(from = 0) {
 // The index in `shown` of a row, or of the first behind it.
 const nearest = (i) => bisect(shown, i);
 
-// The time in its take at a place of the axis.
+// The time in its take at a place of the axis, also in a pause that is drawn shorter than it was.
 function timeAt(u) {
-	const i = Math.max(bisect(rec.u, u + 1) - 1, 0);
-	return rec.c.t[i] + u - rec.u[i];
+	const { t, take } = rec.c, i = Math.max(bisect(rec.u, u + 1) - 1, 0), wide = rec.u[i + 1] - rec.u[i];
+	return take[i + 1] === take[i] ? t[i] + ((u - rec.u[i]) / wide) * (t[i + 1] - t[i]) : t[i];
 }
 
 // ---- the list
@@ -373,7 +373,7 @@ function drawColumns() {
 
 function drawRows() {
 	const list = $("list"), first = Math.max(0, Math.floor(list.scrollTop / rowHeight) - 4);
-	const last = Math.min(shown.length, first + Math.min(ROWS_AT_ONCE, Math.ceil(list.clientHeight / rowHeight) + 10));
+	const last = Math.min(shown.length, first + Math.ceil(list.clientHeight / rowHeight) + 10);
 	const made = [];
 	for (let at = first; at < last; at++) {
 		const i = shown[at], row = isDiff() ? diffRow(i) : eventRow(i);
@@ -387,8 +387,7 @@ function drawRows() {
 		made.push(row);
 	}
 	refill("rows", ...made);
-	const visible = made.some((row) => row.id === "r" + chosen);
-	list.setAttribute("aria-activedescendant", visible ? "r" + chosen : "");
+	list.setAttribute("aria-activedescendant", made.some((row) => row.id === "r" + chosen) ? "r" + chosen : "");
 }
 
 const ARROWS = ["·", "→", "←"];
