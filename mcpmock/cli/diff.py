@@ -16,7 +16,7 @@ from mcpmock.options.console import ConsoleOptions
 from .option_table import TableCommand, options
 from .options_diff import ignore_rules_of
 from .options_files import highest, reachable, work_on_each
-from .output import notice_text, progress_bar, say, say_notices
+from .output import progress_bar, say_notices
 from .stats import latency_lines
 
 if TYPE_CHECKING:
@@ -68,8 +68,7 @@ def diff(
 
 def _report(report: FolderReport, pair: FilePair, compared: Callable[[], ComparedPair]) -> int:
     found = compared()
-    for notice in () if report.console.quiet else found.notices:
-        say(notice_text(notice))
+    say_notices(found.notices, quiet=report.console.quiet)
     return report.add(pair.name, found.diff)
 
 
@@ -84,8 +83,8 @@ def _diff_files(
 
     before, after = load_source(old), load_source(new)
     fail_on = FailOn.parse(comparing.fail_on, "any")
-    for cassette in () if console.quiet else (before, after):
-        say_notices(cassette)
+    for cassette in (before, after):
+        say_notices(cassette.notices, cassette.name, quiet=console.quiet)
     events = sum(len(take.events) for one in (before, after) for take in one.takes)
     shown = events >= _PROGRESS_MIN_EVENTS and not console.quiet
     with progress_bar("comparing", shown=shown) as progress:

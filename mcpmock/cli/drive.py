@@ -77,8 +77,7 @@ def drive(
     pauses = None if driving.timing == "none" else _parse_timing(driving.timing)
     values, run = values_of(secrets), faults_of(faults)
     cassette = load(file)
-    if not console.quiet:
-        say_notices(cassette, of_lines=False)
+    say_notices(cassette.notices, cassette.name, quiet=console.quiet, of_lines=False)
     back = server_of(server)
     if run is not None and run.schedule is not None:
         return _drive_again(cassette, back, run)

@@ -57,8 +57,7 @@ def explore(
     again = Path(exploring.kinds) if exploring.kinds.endswith(".toml") else None
     kinds = [] if again else _kinds(exploring.kinds, side)
     cassette = load(file)
-    if not console.quiet:
-        say_notices(cassette, of_lines=False)
+    say_notices(cassette.notices, cassette.name, quiet=console.quiet, of_lines=False)
     if again is not None:
         return _play_again(cassette, again, exploring, server)
     folder = exploring.output or Path(f"explore-{file.name.partition('.')[0]}")

@@ -20,7 +20,7 @@ from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.printable import printable
 
 if TYPE_CHECKING:
-    from mcpmock.cassette.model import Cassette, Notice
+    from mcpmock.cassette.model import Notice
     from mcpmock.options.console import ConsoleOptions
 
 UNLIMITED = sys.maxsize
@@ -246,19 +246,28 @@ def progress_bar(label: str, *, shown: bool = True) -> Iterator[Progress | None]
             _bars.remove(label)
 
 
+_NOTICES_SHOWN = 10
+"""How many notices are printed: a recorder that was killed 1,000 times leaves 1,000 of them."""
+
+
 def say_notices(
-    cassette: Cassette, *, of_lines: bool = True, say: Callable[[str], None] = say
+    notices: Iterable[Notice],
+    name: str = "",
+    *,
+    quiet: bool,
+    of_lines: bool = True,
+    say: Callable[[str], None] = say,
 ) -> None:
-    """Print the notices of a cassette; without `of_lines` only those on whole files."""
-    for notice in cassette.notices:
-        if of_lines or not notice.line:
-            say(notice_text(notice, cassette.name))
-
-
-def notice_text(notice: Notice, name: str = "") -> str:
-    """Return a notice with its place; `name` is that of the cassette."""
-    file = notice.file or name
-    return f"{file}:{notice.line}: {notice.text}" if notice.line else f"{file}: {notice.text}"
+    """Print the first notices with their places; without `of_lines` only those on whole files.
+    `name` is the cassette's, for a notice that names no other file.
+    """
+    told = [] if quiet else [one for one in notices if of_lines or not one.line]
+    for notice in told[:_NOTICES_SHOWN]:
+        line = f":{notice.line}" if notice.line else ""
+        say(f"{notice.file or name}{line}: {notice.text}")
+    if len(told) > _NOTICES_SHOWN:
+        more = f"{len(told) - _NOTICES_SHOWN:,} more such lines"
+        say(f"and {more}; `mcpmock check -v` lists all of them")
 
 
 class Announcer:

@@ -132,8 +132,8 @@ def play(
         authorization = _authorization(replaying, listening)
         front, tell = front_of(listening, json=console.json)
         stub, cassette = load_mock_first(files)
-    if not console.quiet:
-        say_notices(cassette, of_lines=False, say=tell)
+    notices = cassette.notices
+    say_notices(notices, cassette.name, quiet=console.quiet, of_lines=False, say=tell)
     log = None
     if replaying.log is not None:
         from .replay_log import ReplayLog

@@ -15,7 +15,7 @@ from mcpmock.options.views import ReportOptions
 from mcpmock.printable import many
 
 from .option_table import options
-from .output import CASSETTE, emit, encodable, progress_bar, say
+from .output import CASSETTE, emit, encodable, progress_bar, say, say_notices
 
 if TYPE_CHECKING:
     from mcpmock.cassette.model import Cassette
@@ -64,8 +64,7 @@ def report(
     else:
         cassettes = [read(one) for one in (file, other) if one is not None]
         for cassette in cassettes:
-            for notice in () if console.quiet else cassette.notices:
-                say(f"{cassette.name}:{notice.line}: {notice.text}")
+            say_notices(cassette.notices, cassette.name, quiet=console.quiet)
             if any(take.header.redaction == "off" for take in cassette.takes):
                 say(f"{cassette.name}: is not redacted: the page may hold secrets (--redact)")
         events = sum(len(take.events) for cassette in cassettes for take in cassette.takes)

@@ -59,8 +59,7 @@ def show(file: Path, showing: ShowOptions, console: ConsoleOptions) -> int:
             say_waiting(f"waiting for {file}, which is not there yet", console)
         return _follow(file, event_filter, json=console.json, raw=showing.raw)
     cassette = load(file)
-    if not console.quiet:
-        say_notices(cassette)
+    say_notices(cassette.notices, cassette.name, quiet=console.quiet)
     everything = timeline(cassette)
     rows = everything if request is None else exchange(everything, request)
     if request is not None and not rows:

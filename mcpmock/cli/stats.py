@@ -23,9 +23,8 @@ from .output import (
     can_print,
     data_size,
     drawing_columns,
-    notice_text,
     one_line,
-    say,
+    say_notices,
     table,
 )
 from .reports import Report, print_report, refuse_cassettes, write_report
@@ -76,8 +75,7 @@ def stats(
             counted = count_of()
             found.include(counted.stats)
             notices += counted.notices
-    for notice in () if quiet else notices:
-        say(notice_text(notice))
+    say_notices(notices, quiet=quiet)
     report = Report(
         lines=chain(_calls_table(found), _notifications_table(found), [_last_line(found)]),
         values=map(msgspec.to_builtins, lines_of(found)),
@@ -108,8 +106,7 @@ def _print_coverage(
             covered = covered_of()
             found.include(covered.coverage)
             notices += covered.notices
-    for notice in () if console.quiet else notices:
-        say(notice_text(notice))
+    say_notices(notices, quiet=console.quiet)
     if counting.html is not None:
         write_report(counting.html, coverage_page(found, bounds))
     report = Report(

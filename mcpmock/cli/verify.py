@@ -67,8 +67,7 @@ def verify(
     was = read_bytes(file) if update else None
     recorded = load(file)
     beside = rules_beside(recorded, no_rules=comparing.no_rules)
-    if not console.quiet:
-        say_notices(recorded, of_lines=False)
+    say_notices(recorded.notices, recorded.name, quiet=console.quiet, of_lines=False)
     back = server_of(server)
 
     from mcpmock.sessions.drive import DIFFERENT, drive_and_record

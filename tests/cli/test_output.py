@@ -9,8 +9,9 @@ from json import dumps, loads
 import click
 import pytest
 
+from mcpmock.cassette.model import Notice
 from mcpmock.cli.option_table import options
-from mcpmock.cli.output import Announcer, cells, columns, emit, say, wrap
+from mcpmock.cli.output import Announcer, cells, columns, emit, say, say_notices, wrap
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import printable, printable_lines
 from tests.cli.conftest import CONTROLS
@@ -231,3 +232,20 @@ def test_where_we_listen_for_programs(capsys: pytest.CaptureFixture[str]) -> Non
         {"type": "listening", "url": "http://x", "token": "t0"},
         {"type": "note", "text": "\x1b[2J"},
     ] == [loads(line) for line in err.splitlines()]
+
+
+def test_the_notices_of_a_thousand_takes_are_eleven_lines(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    notices = [Notice(0, "is empty"), *(Notice(line, "torn") for line in range(1, 1000))]
+
+    say_notices(notices, "a.jsonl", quiet=False)
+    say_notices(notices, "b.jsonl", quiet=False, of_lines=False)
+    say_notices(notices, "c.jsonl", quiet=True)
+
+    assert capsys.readouterr().err.splitlines() == [
+        "mcpmock: a.jsonl: is empty",
+        *(f"mcpmock: a.jsonl:{line}: torn" for line in range(1, 10)),
+        "mcpmock: and 990 more such lines; `mcpmock check -v` lists all of them",
+        "mcpmock: b.jsonl: is empty",
+    ]
