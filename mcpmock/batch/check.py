@@ -7,6 +7,7 @@ from pathlib import Path
 
 import attrs
 
+from mcpmock.cassette.file import refuse_newer
 from mcpmock.cassette.model import Cassette, encode_cassette, numbered
 from mcpmock.cassette.validate import inspect
 from mcpmock.options.redaction import RedactionOptions
@@ -17,7 +18,7 @@ from mcpmock.rules.checker import Found
 from mcpmock.rules.report import CheckReport, check_cassette, report_on
 
 from .redaction_rules import redaction_rules_of
-from .sources import Source, read_source
+from .sources import Source, name_of, read_source
 
 
 @attrs.frozen
@@ -87,10 +88,11 @@ def scan_source(
 ) -> list[SecretFound]:
     """Return the secrets in the order of the lines, those of these rules and of the project file
     too. Damaged lines are read as text. Raises CassetteError for what cannot be read or unpacked to
-    its end, or is no cassette, ProjectFileError.
+    its end, is no cassette, or has a take of a newer format; ProjectFileError.
     """
     if isinstance(source, Cassette):
         return scan_cassette(encode_cassette(source), redaction_rules_of(redaction))
     place = source if isinstance(source, Path) else None
     data = read_source(source)
+    refuse_newer(name_of(source), data)
     return scan_cassette(data, redaction_rules_of(redaction, place))

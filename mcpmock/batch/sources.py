@@ -48,7 +48,7 @@ def load_source(source: Source) -> Cassette:
     try:
         if isinstance(source, Path | str) and not is_url(source):
             return load_together([Path(source)])
-        return loaded(_name_of(source), read_source(source))
+        return loaded(name_of(source), read_source(source))
     except CassetteError as error:
         # Without the frames below: pytest prints their arguments, the bytes of the file among them.
         raise error.with_traceback(None) from None
@@ -87,7 +87,7 @@ def read_source(source: Path | str | bytes | Readable) -> bytes:
     cassette.
     """
     data = read_data(source)
-    refuse_other(_name_of(source), data)
+    refuse_other(name_of(source), data)
     return data
 
 
@@ -99,7 +99,7 @@ def read_data(source: Path | str | bytes | Readable) -> bytes:
     if isinstance(source, Path | str):
         return read_bytes(Path(source))
     file = BytesIO(source) if isinstance(source, bytes) else source
-    return read_all(file, _name_of(source))
+    return read_all(file, name_of(source))
 
 
 def as_one(source: Source) -> Source:
@@ -136,7 +136,8 @@ def reading(url: str) -> Iterator[None]:
         raise CassetteError(url, words_of(error) or type(error).__name__) from error
 
 
-def _name_of(source: Path | str | bytes | Readable) -> str:
+def name_of(source: Path | str | bytes | Readable) -> str:
+    """Return what messages call a source."""
     if isinstance(source, Path | str):
         return str(source)
     return "bytes" if isinstance(source, bytes) else str(getattr(source, "name", "open file"))

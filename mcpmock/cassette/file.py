@@ -38,6 +38,7 @@ from mcpmock.platforms import (
 )
 from mcpmock.printable import mcpmock_command, shell_command
 
+from . import HEADER_START
 from .model import Cassette, Footer, Header, Notice
 from .other_files import CONFLICT, GZIP, conflict_hint, describe_other, is_other
 from .parser import header_of, read, unreadable
@@ -193,6 +194,15 @@ def refuse_other(name: Path | str, data: bytes) -> None:
     if is_other(data):
         reason, hint = describe_other(str(name), data)
         raise CassetteError(name, reason, hint=hint)
+
+
+def refuse_newer(name: Path | str, data: bytes) -> None:
+    """Raise CassetteError for a cassette with a take of a newer format: what its members mean
+    is unknown.
+    """
+    for number, line in enumerate(data.split(b"\n"), 1):
+        if line.startswith(HEADER_START) and (reason := unreadable(line)) is not None:
+            raise CassetteError(name, reason, line=number)
 
 
 def _unpack(packed: bytes, *, damaged: bool) -> bytes:

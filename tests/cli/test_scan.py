@@ -64,6 +64,19 @@ def test_what_cannot_be_unpacked_is_not_searched(run: Run, tmp_path: Path, kept:
         assert f"{path}: the packed file was cut off; `mcpmock recover " in err
 
 
+@pytest.mark.parametrize("above", [b"", sealed(BODY.replace(SECRET.encode(), b"x"))])
+def test_a_take_of_a_newer_format_is_not_searched(run: Run, tmp_path: Path, above: bytes) -> None:
+    """Its secrets may stand where this version does not look."""
+    path = tmp_path / "s.jsonl"
+    path.write_bytes(above + sealed(BODY).replace(b'{"mcpmock":1', b'{"mcpmock":2'))
+    line = above.count(b"\n") + 1
+
+    status, out, err = run("scan", path)
+
+    newer = "has format 2, this mcpmock reads 1; a newer mcpmock reads it"
+    assert (3, "", f"mcpmock: {path}:{line}: {newer}\n") == (status, out, err)
+
+
 def test_redact_leaves_nothing_to_find(run: Run, file: Path) -> None:
     """In place, once; a second time there is nothing to do, and the file is not touched."""
     before = file.read_bytes()
