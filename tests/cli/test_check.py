@@ -167,7 +167,7 @@ def test_warnings_and_what_is_known_do_not_fail(run: Run, file: Path) -> None:
     told = "warning: an answer to tools/call #1, which was cancelled before [answer-after-cancel]"
     assert f"{file}:7: {told}" == lines[0]
     assert lines[1].startswith("    2025-11-25 basic/utilities/cancellation: ")
-    notice = "notice: an answer to tools/call #2, which was cancelled before, and 2 more like it"
+    notice = "notice: progress of tools/call #2, which was cancelled before, and 2 more like it"
     assert f"{file}:11: {notice} [progress-after-cancel]" == lines[2]
     assert lines[3].startswith("    known of the TypeScript SDK's servers: ")
     assert f"{file}: 1 take, 12 events: ok, 1 warning, 3 notices" == lines[4]
