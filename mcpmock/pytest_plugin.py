@@ -33,7 +33,6 @@ if TYPE_CHECKING:
     from mcpmock.faults.control import FaultControl
     from mcpmock.stubs.builder import Stub
     from mcpmock.testing.explored_body import ExploredBody
-    from mcpmock.testing.failure import SessionLog
     from mcpmock.testing.races import Race
     from mcpmock.testing.server_uses import LastWord, ServerFactory, ServerUses
     from mcpmock.testing.servers import CassetteFile, Client, ServerUse
@@ -53,7 +52,6 @@ _test: pytest.StashKey[str] = pytest.StashKey()
 _settings: pytest.StashKey[Settings] = pytest.StashKey()
 _last_word: pytest.StashKey[LastWord] = pytest.StashKey()
 _body: pytest.StashKey[ExploredBody] = pytest.StashKey()
-_live: pytest.StashKey[SessionLog] = pytest.StashKey()
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -216,7 +214,8 @@ def server_uses(config: pytest.Config) -> ServerUses:
             from mcpmock.testing.coverage import CoverageTally
 
             coverage = CoverageTally()
-        uses = ServerUses(CassetteStore(folder and Path(folder)), coverage)
+        pages = bool(config.option.mcpmock_report)
+        uses = ServerUses(CassetteStore(folder and Path(folder)), coverage, pages=pages)
         config.stash[_uses] = uses
         uses.begin_test(config.stash.get(_test, ""))
     return config.stash[_uses]
@@ -225,7 +224,7 @@ def server_uses(config: pytest.Config) -> ServerUses:
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Begin a test: a rerun is another one."""
-    keys: tuple[pytest.StashKey[Any], ...] = (_using, _body, _live, _last_word, _settings)
+    keys: tuple[pytest.StashKey[Any], ...] = (_using, _body, _last_word, _settings)
     for key in keys:
         if key in item.stash:
             del item.stash[key]
@@ -284,11 +283,8 @@ def pytest_runtest_makereport(
 
     use, last_word = item.stash.get(_using, None), item.stash.setdefault(_last_word, LastWord())
     last_word.note(report)
-    if call.when == "call" and report.failed:
-        session, page = (None, []) if use is None else _write_page(item, report, use)
-        for one in (*([] if use is None else [use]), *uses.busy()):
-            report.sections.append(("mcpmock", "\n".join([one.describe(session), *page])))
-            session, page = None, []
+    if call.when != "teardown" and report.failed:
+        _explain(item, report, [*([] if use is None else [use]), *uses.busy()])
     if call.when == "teardown":
         _end_test(uses, last_word, report)
         if use is not None and last_word.is_pass:
@@ -311,27 +307,32 @@ def _end_test(uses: ServerUses, last_word: LastWord, report: pytest.TestReport) 
         report.longrepr = printable(f"mcpmock: {error}")
 
 
-def _write_page(
-    item: pytest.Item, report: pytest.TestReport, use: ServerUse
-) -> tuple[Path | None, list[str]]:
-    """Write the page of a failed test, where --mcp-report asks for it; return where its session is,
-    and the line that says where the page is.
+def _explain(item: pytest.Item, report: pytest.TestReport, used: Sequence[ServerUse]) -> None:
+    """Say in the summary of a failed test what was missed; add a section for each of its servers,
+    and the page, where --mcp-report asks for it.
     """
-    live = item.stash.get(_live, None)
-    if live is None:
-        return None, []
-    from mcpmock.testing.failure import write_failure_page
+    from mcpmock.testing.failure import name_miss, write_failure_page
 
-    folder = item.config.invocation_params.dir / item.config.option.mcpmock_report
     crash = getattr(report.longrepr, "reprcrash", None)
     error = report.longreprtext if crash is None else str(crash.message)
-    describe = partial(use.describe, messages=False)
-    made = write_failure_page(folder, item.nodeid, use.settings, live, error, describe)
-    html = item.config.pluginmanager.getplugin("html")  # pytest-html, if it is installed
-    if made.page is not None and html is not None:
-        link = html.extras.url(made.page.as_uri(), name="mcpmock")
-        report.extras = [*getattr(report, "extras", []), link]  # type: ignore[attr-defined]
-    return made.session, [made.line]
+    missed = [miss for use in used if use.settings.misses == "fail" for miss in use.misses]
+    if crash is not None and missed:
+        error = crash.message = name_miss(error, missed)
+    folder, pages = item.config.invocation_params.dir, 0
+    for use in used:
+        if use.live is None:
+            report.sections.append(("mcpmock", use.describe()))
+            continue
+        pages += 1
+        made = write_failure_page(
+            *(folder / item.config.option.mcpmock_report, item.nodeid, pages, use.settings),
+            *(use.live, error, partial(use.describe, messages=False)),
+        )
+        report.sections.append(("mcpmock", f"{use.describe(made.session)}\n{made.line}"))
+        html = item.config.pluginmanager.getplugin("html")  # pytest-html, if it is installed
+        if made.page is not None and html is not None:
+            link = html.extras.url(made.page.as_uri(), name="mcpmock")
+            report.extras = [*getattr(report, "extras", []), link]  # type: ignore[attr-defined]
 
 
 @pytest.fixture
@@ -470,10 +471,6 @@ def mcpmock_server(
             from mcpmock.testing.explored_body import ExploredBody
 
             request.node.stash[_body] = ExploredBody(request.node, use.server.close)
-        if request.config.option.mcpmock_report:
-            from mcpmock.testing.failure import SessionLog
-
-            request.node.stash[_live] = SessionLog(use.server.log, use.server._run)
         yield use.server
 
 

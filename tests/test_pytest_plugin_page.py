@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -118,7 +119,8 @@ FAILING = {
     ),
     "a timeout": (
         'assert 1 in ask(mcpmock_server, OSLO), "no answer in time"',
-        "tools/call weather #1 was never answered: a fault fired: drop response of tools/call 1",
+        "tools/call weather #1 was never answered: "
+        "an injected fault fired: drop response of tools/call 1",
     ),
     "called too often": (
         'ask(mcpmock_server, OSLO, weather(2, "Oslo"))',
@@ -137,6 +139,27 @@ FAILING = {
         "faults that must fire never did: drop",
     ),
 }
+OTHERS = """
+@pytest.fixture
+def rome(mcpmock_server):
+    ask(mcpmock_server, weather(1, "Rome"))
+    raise LookupError("no Rome")
+
+@pytest.mark.mcpmock("seen.jsonl")
+def test_a_fixture(rome):
+    pass
+
+def test_two_servers(mcpmock_serve):
+    one, two = mcpmock_serve("seen.jsonl"), mcpmock_serve("seen.jsonl")
+    ask(one, OSLO)
+    ask(two, weather(1, "Rome"))
+    raise LookupError("no Rome")
+"""
+SUMMED_UP = (
+    "{} - LookupError: no Rome; mcpmock: nothing recorded answers tools/call weather "
+    '{{"city":"Rome"}}; nearest: event 4, $.arguments.city "Oslo"; '
+    "allow with ignore=['tools/call weather $.arguments.city']"
+)
 FAULTS = {
     "a timeout": "drop:toward=client,tool=weather",
     "a fault that had to fire": "drop:tool=weather,must_fire=true",
@@ -163,9 +186,10 @@ def failing(tmp_path_factory: pytest.TempPathFactory) -> Path:
         f"def test_{name.replace(' ', '_')}(mcpmock_server):\n    {body}\n"
         for name, (body, _) in FAILING.items()
     )
-    (folder / "test_it.py").write_text(ASKING + "\n".join(tests))
+    (folder / "test_it.py").write_text(ASKING + "\n".join(tests) + OTHERS)
     command = [sys.executable, "-m", "pytest", *PLUGIN, "--mcp-report", "pages"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    whole = {**os.environ, "CI": "1"}  # pytest cuts no line of its summary
+    done = subprocess.run(command, cwd=folder, env=whole, capture_output=True, text=True)
     (folder / "said.txt").write_text(done.stdout)
     return folder
 
@@ -193,6 +217,23 @@ def test_only_what_the_test_asked_for_differs(failing: Path, name: str) -> None:
     differences = data_of(page_of(failing, name).read_bytes())["diff"]["differences"]
 
     assert all(one["new_event"] for one in differences)
+
+
+@pytest.mark.parametrize(
+    "test", ["ERROR test_it.py::test_a_fixture", "FAILED test_it.py::test_two_servers"]
+)
+def test_the_summary_names_the_miss(failing: Path, test: str) -> None:
+    """All that CI shows has the tool and its arguments, also where another error failed the test,
+    or a fixture.
+    """
+    assert SUMMED_UP.format(test) in (failing / "said.txt").read_text().splitlines()
+
+
+def test_each_server_of_a_test_has_a_page(failing: Path) -> None:
+    """Also those that the test started, and that of a test whose fixture failed."""
+    for name, told in {"two_servers": 0, "two_servers-server-2": 1, "a_fixture": 1}.items():
+        data = data_of((failing / "pages" / f"test_it.py-test_{name}.html").read_bytes())
+        assert told == str(data["recordings"][1]["happened"]).count("failed: nothing recorded")
 
 
 def test_a_short_command_repeats_it(failing: Path) -> None:

@@ -26,6 +26,7 @@ from mcpmock.faults.control import Faults, run_of
 from mcpmock.options.option import read_options
 from mcpmock.options.replay import ReplayOptions
 from mcpmock.options.testing import MissUse
+from mcpmock.playback.miss import THE_STUB
 from mcpmock.playback.session_selection import PlayerOptions
 from mcpmock.sessions.local_front import LocalFront, ServerPlace
 from mcpmock.sessions.memory import replay_in_memory
@@ -259,7 +260,7 @@ def _make_server(
     if isinstance(source, Stub):
         if stub is not None:
             raise TypeError("give one stub: serve(stub) or serve(cassette, stub=stub)")
-        return ReplayServer(without_takes("stub"), options, run, source, authorization)
+        return ReplayServer(without_takes(THE_STUB), options, run, source, authorization)
     return ReplayServer(load_source(source), options, run, stub, authorization)
 
 

@@ -42,6 +42,8 @@ DIFFERENT = "different"
 OUT_OF_ORDER = "out of order"
 STUBBED = 0
 """The event number of a stub's entry, which was never recorded."""
+THE_STUB = "the stub"
+"""What stands for the name of the cassette where there is none."""
 REPEAT = ("repeats", "last")
 """The option that answers a call more often than it was recorded."""
 IN_ANY_TURN = ("order", "causal")
@@ -50,6 +52,7 @@ ANY_SESSION = ("sessions", "reuse")
 """The option that replays a session again."""
 RULES = ("ignore", "like")
 """The options that are rules, which a cassette can hold too."""
+NOTHING_ANSWERS = "nothing recorded answers "
 MAX_NEAR = 3
 _MAX_DIFFERENCES = 10
 _MAX_NAMED = 3
@@ -91,7 +94,7 @@ class NearMiss:
 
     @property
     def source(self) -> str:
-        return "the stub" if self.n == STUBBED else f"event {self.n}"
+        return THE_STUB if self.n == STUBBED else f"event {self.n}"
 
     def describe(self) -> str:
         """Return in words where it differs. It quotes the traffic: print it through `printable`."""
@@ -136,7 +139,7 @@ class Miss(Struct, frozen=True):
         """What to say in one line: the request, the nearest recorded one, and a rule."""
         if self.unread:
             return printable(self.unread)
-        return f"nothing recorded answers {self.summarize()}"
+        return f"{NOTHING_ANSWERS}{self.summarize()}"
 
     def summarize(self, *, keywords: bool = False) -> str:
         """Return the request, the nearest recorded one, and a rule; with `keywords` as in

@@ -28,8 +28,8 @@ from mcpmock.errors import McpMockError
 from mcpmock.faults.control import FaultControl, is_file, plan_of
 from mcpmock.faults.receipts import FaultRun, Receipt
 from mcpmock.faults.shorthand import shorthand_of
-from mcpmock.playback.miss import Miss, request_words
-from mcpmock.printable import printable, shell_command
+from mcpmock.playback.miss import NOTHING_ANSWERS, Miss, request_words
+from mcpmock.printable import many, printable, shell_command
 from mcpmock.protocol.messages import C2S, Frame, decode
 from mcpmock.redaction.cassettes import redact_cassette
 from mcpmock.redaction.redaction_rules import RedactionRules
@@ -214,16 +214,32 @@ class FailureFiles(NamedTuple):
     """Says where the page is, or why there is none."""
 
 
+def name_miss(error: str, misses: Sequence[Miss]) -> str:
+    """Return the error of a test with its first miss, for a summary of failed tests: in place of
+    the error that quotes it, or else behind the first line.
+    """
+    first, more = misses[0].summarize(keywords=True), len(misses) - 1
+    said = f"mcpmock: {'' if misses[0].unread else NOTHING_ANSWERS}{first}"
+    said += f"; and {many(more, 'more request')}" if more else ""
+    if NOTHING_ANSWERS in error:
+        return said
+    if first in error:
+        return error
+    line, end, rest = error.partition("\n")
+    return f"{line}; {said}{end}{rest}"
+
+
 def write_failure_page(
     folder: Path,
     test: str,
+    number: int,
     settings: Settings,
     live: SessionLog,
     error: str,
     describe: Callable[[Path], str],
 ) -> FailureFiles:
-    """Write the page of a test that failed with `error`, and the session beside it; `describe`
-    gives the text about the server, from where the session is.
+    """Write the page of a test that failed with `error`, and the session beside it, for the server
+    of this number in it; `describe` gives the text about the server, from where the session is.
     """
     from mcpmock.view.report import FailedTest, report_page
     from mcpmock.view.summary import brief
@@ -231,11 +247,13 @@ def write_failure_page(
     name = re.sub(r"[^\w.-]+", "-", test).strip("-")
     if len(name) > MAX_NAME_CHARS:
         name = f"{name[:MAX_NAME_CHARS]}-{sha256(test.encode()).hexdigest()[:8]}"
+    name += f"-server-{number}" if number > 1 else ""
     path, session = folder / f"{name}.html", folder / f"{name}.jsonl"
     rules = settings.redaction_rules(shown=True)
     seen = live.cassette(test, rules)
     shown = Redactor(rules).text(error.encode("utf-8", "backslashreplace"))
-    error = brief(shown.decode("utf-8", "replace"), MAX_ERROR_CHARS)
+    first, *_ = [*shown.decode("utf-8", "replace").strip().splitlines(), ""]
+    error = brief(first, MAX_ERROR_CHARS)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         rewrite(session, seen)

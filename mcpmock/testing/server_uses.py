@@ -22,6 +22,7 @@ from mcpmock.batch.sources import is_mock
 from mcpmock.options.testing import TestServerOptions
 
 from .cassette_store import CassetteStore
+from .failure import SessionLog
 from .markers import RULES, Markers, check_keywords
 from .plugin_session import without_traceback
 from .servers import RecordingServer, ServerUse, using
@@ -96,11 +97,17 @@ class ServerUses:
     test: str = ""
     """The test that runs."""
     in_body: bool = False
+    pages: bool = False
+    """Whether a failed test gets a page."""
 
-    def watch(self, use: ServerUse) -> None:
-        """Count what the clients of a new server use, if that is wanted."""
+    def watch(self, use: ServerUse, *, shared: bool = False) -> None:
+        """Count what the clients of a new server use, and keep what they say for the page of a
+        test, if that is wanted. One that tests share has no page.
+        """
         if self.coverage is not None:
             self.coverage.watch(use.server.log, use.settings.path)
+        if self.pages and not shared:
+            use.live = SessionLog(use.server.log, use.server._run)
 
     def judge(self) -> None:
         """Fail a test that passed so far, for what its servers of `mcpmock_serve` saw."""
@@ -184,7 +191,7 @@ class ServerFactory:
             ends, uses = ExitStack(), self.uses
             use = ends.enter_context(using(settings, uses.test, uses.store))
         (uses.of_body if uses.in_body else uses.shared).append(SharedUse(use, ends))
-        uses.watch(use)
+        uses.watch(use, shared=not uses.in_body)
         return use.server
 
     def _read(self, folder: Path, keywords: dict[str, Any]) -> Settings:

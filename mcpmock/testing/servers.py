@@ -27,7 +27,7 @@ from mcpmock.cassette.merge import own_first
 from mcpmock.cassette.model import Cassette
 from mcpmock.errors import McpMockError
 from mcpmock.faults.control import Faults, run_of
-from mcpmock.playback.miss import Miss, spell_options
+from mcpmock.playback.miss import THE_STUB, Miss, spell_options
 from mcpmock.playback.player import InexactAnswer, MisfitAnswer, UnaskedAnswer
 from mcpmock.playback.session_selection import PlayerOptions
 from mcpmock.printable import first_lines, many, printable, printable_lines, shell_command
@@ -39,7 +39,7 @@ from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_router import TransportKind
 
 from .cassette_store import CassetteStore
-from .failure import MAX_LINES, describe
+from .failure import MAX_LINES, SessionLog, describe
 from .settings import Settings
 from .unused import IGNORE, CassetteUse, unused_requests
 
@@ -230,6 +230,8 @@ class ServerUse:
     """How many of its misses earlier tests were failed for."""
     noted: int = 0
     """Of how many of its notes earlier tests were warned."""
+    live: SessionLog | None = None
+    """What its clients asked and got, for the page of the test."""
 
     @property
     def misses(self) -> list[Miss]:
@@ -326,7 +328,7 @@ def _replay_options(settings: Settings) -> PlayerOptions:
 def _load_cassette(settings: Settings, test: str) -> Cassette:
     """Return the cassette of the test, which must exist unless there is only a stub."""
     if settings.alone:
-        return Cassette(name="stub", takes=[])
+        return Cassette(name=THE_STUB, takes=[])
     require_cassette(settings)
     return own_first(load(settings.path), test)
 

@@ -35,6 +35,7 @@ from mcpmock.options.option import (
 from mcpmock.options.project_file import find_project_file, option_mistakes
 from mcpmock.options.redaction import RedactionOptions
 from mcpmock.options.replay import ReplayOptions
+from mcpmock.playback.miss import THE_STUB
 from mcpmock.redaction.redaction_rules import RedactionRules
 from mcpmock.stubs.builder import Stub
 
@@ -159,7 +160,7 @@ class Settings:
     @property
     def shown(self) -> str:
         """The path of the cassette as a user types it."""
-        return os.path.relpath(self.path)
+        return THE_STUB if self.alone else os.path.relpath(self.path)
 
 
 def settings_of(item: pytest.Item) -> Settings:

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mcpmock.playback.miss import REPEAT, Miss
+from mcpmock.playback.miss import REPEAT, THE_STUB, Miss
 from mcpmock.printable import mcpmock_command
 
 from .filter import term
@@ -21,13 +21,17 @@ def miss_lines(miss: Miss, file: Path, *, keywords: bool = False) -> list[str]:
     command = ["--filter", term("method", miss.method)]
     show = mcpmock_command("show", str(file), options=command)
     advice = f"see `{show}`; record again to add it"
-    is_mock = file.suffix == ".toml"
+    holds = "nothing recorded in"
+    if str(file) == THE_STUB:
+        holds, advice = "nothing in", "add an answer to it: `mcpmock help pytest`"
+    elif file.suffix == ".toml":
+        holds, advice = "nothing written in", "add an answer to it: `mcpmock help mocks`"
     return [
-        f"nothing {'written' if is_mock else 'recorded'} in {file} answers {miss.request}",
+        f"{holds} {file} answers {miss.request}",
         *([f"  {miss.revisions}"] if miss.revisions else []),
         *(f"  {near.source}: {near.why}{near.describe()}" for near in miss.near),
         *_allowing(miss, keywords),
-        f"  {'add an answer to it: `mcpmock help mocks`' if is_mock else advice}",
+        f"  {advice}",
     ]
 
 

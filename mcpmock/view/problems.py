@@ -15,6 +15,7 @@ from mcpmock.cassette.model import Event, Gap, Take, names_endpoint
 from mcpmock.errors import Level
 from mcpmock.printable import duration, excerpt, many
 from mcpmock.protocol.correlation import CANCELLED
+from mcpmock.protocol.error_codes import NOTHING_RECORDED
 from mcpmock.protocol.messages import HttpRequest, Response
 from mcpmock.protocol.methods import REVISIONS
 from mcpmock.protocol.revisions import initialized_version
@@ -138,8 +139,9 @@ class Problems:
             case "response" | "error" if row.call is not None:
                 take.open.pop(row.call, None)
                 self._read_agreement(place, row)
-            case "notification" if row.method == CANCELLED and row.call is not None:
-                take.open.pop(row.call, None)
+            case "notification" if row.method == CANCELLED and row.call in take.open:
+                if self._fault_of(take.open[row.call]) is None:
+                    del take.open[row.call]
             case "stderr" if isinstance(event.stderr, str) and event.stderr.strip():
                 take.log, take.logged = event.stderr, place
             case "sse" if event.x is not None and (id_ := getattr(event.sse, "id", None)):
@@ -174,7 +176,8 @@ class Problems:
                 )
 
     def _read_error(self, place: int, row: Row) -> None:
-        words, broken = brief(row.summary, _MAX_QUOTED), self._take.broken
+        said = row.summary.removeprefix(f"{NOTHING_RECORDED} mcpmock: ")
+        words, broken = brief(said, _MAX_QUOTED), self._take.broken
         if self._explains_refusal(place, row, words):
             return
         if row.call in broken:
@@ -320,16 +323,22 @@ class Problems:
     def _cause(self, place: int, row: Row) -> int | None:
         """Return the row that says why a request got no answer."""
         take, event = self._take, row.event
-        for at, fault in take.faults.items():
-            told = fault.fault if isinstance(fault.fault, dict) else {}
-            if (told.get("method"), str(told.get("id"))) == (row.method, row.id):
-                return at
+        if (fault := self._fault_of(row)) is not None:
+            return fault
         if event.x is not None:
             return take.ends.get(event.x)
         ends = [at for at in take.endings if at > place]
         if ends and self._rows[ends[0]].event.d != "c2s":  # its output ends before the process
             return next(filter(self._is_exit, ends), ends[0])
         return ends[0] if ends else None
+
+    def _fault_of(self, row: Row) -> int | None:
+        """Return the row of the fault that hit a request or its answer."""
+        for at, event in self._take.faults.items():
+            told = event.fault if isinstance(event.fault, dict) else {}
+            if (told.get("method"), str(told.get("id"))) == (row.method, row.id):
+                return at
+        return None
 
     def _cause_words(self, cause: int | None, asked: int) -> str:
         take, since = self._take, self._rows[asked].event.t
@@ -430,7 +439,7 @@ def _fault_words(event: Event, *names: str) -> str:
     fault = event.fault
     if names and isinstance(fault, dict):
         return " ".join(str(fault.get(name)) for name in names)
-    return f"a fault fired: {brief(event_summary(event), _MAX_QUOTED)}"
+    return f"an injected fault fired: {brief(event_summary(event), _MAX_QUOTED)}"
 
 
 def _later(us: int) -> str:

@@ -107,6 +107,7 @@ def unauthorized(x: int) -> tuple[str, ...]:
 CALL_HTTP = (*OPENING_HTTP, fact(10, "c2s", POST, 3), c2s(10, CALL, 3))
 UNASKED = "the server broke a rule: an answer with the id 41, which no request has"
 ERROR = '"id":1,"error":{"code":-32602,"message":"no"}'
+MISSED = "nothing recorded answers tools/call weather"
 DROP = '"fault":{"kind":"drop","on":"response","method":"tools/call","id":"1"}'
 
 
@@ -293,11 +294,24 @@ ONE_PROBLEM = {
     ),
     "fault fired": (
         recording(*OPENING, c2s(10, CALL), f'"t":11000,{DROP}'),
-        "tools/call weather #1 was never answered: a fault fired: drop response of tools/call 1",
+        "tools/call weather #1 was never answered: "
+        "an injected fault fired: drop response of tools/call 1",
+    ),
+    "fault fired, and the client gave up": (
+        recording(*OPENING, c2s(10, CALL), f'"t":11000,{DROP}', c2s(500, CANCEL)),
+        "tools/call weather #1 was never answered: "
+        "an injected fault fired: drop response of tools/call 1",
+    ),
+    "miss": (
+        recording(
+            *(*OPENING, c2s(10, CALL)),
+            s2c(12, ERROR.replace("-32602", "-31999").replace("no", f"mcpmock: {MISSED}")),
+        ),
+        f"tools/call weather #1 failed: {MISSED}",
     ),
     "fault that nothing missed": (
         recording(*OPENING, c2s(10, CALL), f'"t":11000,{DROP}', s2c(12, ANSWER)),
-        "a fault fired: drop response of tools/call 1",
+        "an injected fault fired: drop response of tools/call 1",
     ),
     "a failed call": (
         recording(*(*OPENING, c2s(10, CALL)), s2c(12, ERROR)),

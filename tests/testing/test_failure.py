@@ -11,8 +11,9 @@ from mcpmock.api.log import Call, Log
 from mcpmock.faults.control import FaultControl, run_of
 from mcpmock.playback.miss import Miss, NearMiss
 from mcpmock.playback.variables import Mismatch
+from mcpmock.stubs.builder import Stub
 from mcpmock.testing import failure
-from mcpmock.testing.failure import describe, reproduction
+from mcpmock.testing.failure import describe, name_miss, reproduction
 from mcpmock.testing.settings import Settings
 from tests.support import c2s, logs, request, response, s2c
 
@@ -99,3 +100,40 @@ def test_a_long_conversation() -> None:
     assert "mcpmock replay a.jsonl" == reproduction(
         Settings(path=Path("a.jsonl")), list(log.last), NONE
     )
+
+
+MISSED = "nothing recorded answers tools/call weather"
+
+
+@pytest.mark.parametrize(
+    ("error", "said"),
+    [
+        (
+            f"McpError(-31999, 'mcpmock: {MISSED}', {{'near': []}}) [in a group]",
+            f"mcpmock: {MISSED}",
+        ),
+        (
+            "ExceptionGroup: 2 sub-exceptions",
+            f"ExceptionGroup: 2 sub-exceptions; mcpmock: {MISSED}",
+        ),
+        ("assert 1 == 2\n +  where 1", f"assert 1 == 2; mcpmock: {MISSED}\n +  where 1"),
+        *(("mcpmock: 1 request: tools/call weather",) * 2,),
+    ],
+)
+def test_the_error_of_a_miss(error: str, said: str) -> None:
+    """In place of an error that quotes it, behind the first line of another, and once."""
+    miss = Miss("tools/call", (), asked="weather")
+
+    assert said == name_miss(error, [miss])
+    if error != said:
+        assert f"{MISSED}; and 2 more requests" in name_miss(error, [miss] * 3)
+
+
+def test_a_stub_without_a_cassette(tmp_path: Path) -> None:
+    """No file is named, and no command that would show it."""
+    settings = Settings(path=tmp_path / "none.jsonl", stub=Stub(), named=False)
+    text = describe(settings, seen(), NONE)
+
+    assert "nothing in the stub answers tools/call" in text
+    assert "add an answer to it: `mcpmock help pytest`" in text
+    assert "none.jsonl" not in text
