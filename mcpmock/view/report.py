@@ -164,8 +164,8 @@ class PageRecording:
     _lost: int = 0
     """How many events the gaps stand for."""
     _heads: list[TakeHead] = attrs.field(factory=list)
-    _shown_in: int = 0
-    """The row in which the page shows the last row."""
+    _log: int = 0
+    """The first of the lines of the log that were written together last."""
 
     def __attrs_post_init__(self) -> None:
         self._problems = Problems(self.cassette.takes)
@@ -238,24 +238,21 @@ class PageRecording:
         }
 
     def _lead(self, start: int) -> list[int]:
-        """Return the index of the row in which the page shows each row: lines of the log that were
-        written together are one, and so are the head of a server-sent event and its message.
+        """Return how far from each row the one is in which the page shows it: lines of the log that
+        were written together are one, and so are the head of a server-sent event and its message.
         """
-        rows, leads = self.rows, list(range(start, len(self.rows)))
+        rows, away = self.rows, [0] * (len(self.rows) - start)
         for place, row in enumerate(rows[start:], start):
-            before = rows[place - 1] if place else row
-            first = self._shown_in if place and before.kind == row.kind == "stderr" else place
-            if row.take != rows[first].take or row.event.t - rows[first].event.t > _TOGETHER_US:
-                first = place
-            leads[place - start] = self._shown_in = first
-            same = (row.take, row.event.x, row.event.d) == (
-                before.take,
-                before.event.x,
-                before.event.d,
-            )
-            if place > start and same and before.kind == "sse" != row.kind:
-                leads[place - start - 1] = place
-        return leads
+            before = rows[place - 1] if place and rows[place - 1].take == row.take else None
+            if row.kind == "stderr":
+                passed = row.event.t - rows[self._log].event.t
+                if before is None or before.kind != "stderr" or passed > _TOGETHER_US:
+                    self._log = place
+                away[place - start] = self._log - place
+            elif before is not None and before.kind == "sse" and place > start:
+                carries = row.message is not None and row.event.x == before.event.x
+                away[place - start - 1] = int(carries)
+        return away
 
     def _chips(self) -> Iterator[tuple[str, str, str]]:
         """Yield text, kind and filter of each fact in the head: counts of what a reader looks
@@ -264,7 +261,7 @@ class PageRecording:
         takes, kinds, levels = self.cassette.takes, self._kinds, self._levels
         names = [name for head in self._heads for name in (head.transport, head.revision) if name]
         yield from ((name, "", "") for name in dict.fromkeys(names))
-        if len(takes) != 1:
+        if len(takes) > 1:
             yield _many(len(takes), "take"), "", ""
         counts = (
             (kinds["error"], "error", "error", "kind=error"),

@@ -145,6 +145,7 @@ def _pages() -> Iterator[tuple[str, bytes]]:
     yield "same.html", report_page(*same)
     failed = FailedTest(BAD, f"AssertionError: {BAD}", f"without an answer: {BAD}")
     yield "failed.html", report_page(ONE_PROBLEM["crash in a call"][0], test=failed)
+    yield "empty.html", report_page(cassette())
     yield "contents.html", report_page(_contents())
     yield "hostile.html", report_page(_hostile())
     odd = b'{"jsonrpc":"2.0","id":1,"result":{"n":1.0,"m":12345678901234567890123,"e":1e-400}}'

@@ -142,7 +142,9 @@ MOMENT = [(t, "stderr", f"{t}\n") for t in (0, 0.001, 0.02, 0.021)]
 )
 def test_lines_of_the_log_that_are_one_row(events: list[Line], leads: list[int]) -> None:
     """Those that follow the first at once."""
-    assert leads == recording_of(*events)["rows"]["lead"]
+    away = recording_of(*events)["rows"]["lead"]
+
+    assert leads == [place + offset for place, offset in enumerate(away)]
 
 
 def test_the_head_of_a_message_is_one_row_with_it() -> None:
@@ -153,7 +155,7 @@ def test_the_head_of_a_message_is_one_row_with_it() -> None:
     sse = kinds.index("sse")
 
     assert "opaque" == kinds[sse + 1]
-    assert {sse: sse + 1} == {i: lead for i, lead in enumerate(rows["lead"]) if i != lead}
+    assert {sse: 1} == {place: offset for place, offset in enumerate(rows["lead"]) if offset}
 
 
 def test_a_long_payload_is_cut() -> None:

@@ -12,7 +12,7 @@ const SECRET = /mcpmock:secret:[\w-]+:\d+/g;
 // The rows of a recording in columns, and what is found by them.
 class Recording {
 	constructor(data) {
-		Object.assign(this, { size: 0, c: null, answers: [], ends: [], groups: new Map(), children: new Map(), inside: new Map(), exchanges: new Map(), byEvent: new Map(), problemRows: new Set(), cancelled: new Map(), levels: new Map(), wrong: [] });
+		Object.assign(this, { size: 0, c: null, answers: [], ends: [], leads: [], groups: new Map(), children: new Map(), inside: new Map(), exchanges: new Map(), byEvent: new Map(), problemRows: new Set(), cancelled: new Map(), levels: new Map(), wrong: [] });
 		this.append(data);
 	}
 
@@ -24,13 +24,13 @@ class Recording {
 		const c = (this.c ??= data.rows), start = this.size;
 		this.size = c.n.length;
 		this.u = c.u;
-		this.leads = c.lead;
 		for (let i = start; i < this.size; i++) {
 			const call = c.call[i], kind = this.kind(i);
 			this.answers.push(-1);
 			// Of a call: where its answer, or what was last said of it, stands.
 			this.ends.push(0);
-			if (c.lead[i] !== i) add(this.groups, c.lead[i], i);
+			this.leads.push(i + c.lead[i]);
+			if (c.lead[i]) add(this.groups, this.leads[i], i);
 			if (!c.item[i]) this.byEvent.set(c.take[i] + ":" + c.n[i], i);
 			if (call != null && call !== i) {
 				add(this.children, call, i);
@@ -113,23 +113,12 @@ function add(map, key, value) {
 
 const KEYS = "method tool kind dir id take s x status text level".split(" ");
 
+// A shell's pattern as a regular expression.
 function globPattern(glob) {
-	let made = "";
-	for (let i = 0; i < glob.length; i++) {
-		const c = glob[i];
-		if (c === "*") made += "[^]*";
-		else if (c === "?") made += "[^]";
-		else if (c === "[") {
-			const end = glob.indexOf("]", glob[i + 1] === "!" ? i + 3 : i + 2);
-			if (end < 0) made += "\\[";
-			else {
-				const inside = glob.slice(i + 1, end).replace(/[\\\]^]/g, "\\$&");
-				made += inside.startsWith("!") ? `[^${inside.slice(1)}]` : `[${inside}]`;
-				i = end;
-			}
-		} else made += c.replace(/[\\^$.|+(){}\]]/g, "\\$&");
-	}
-	return made;
+	return glob.replace(/\[(?:!([^][^\]]*)|([^!][^\]]*))\]|[^]/gu, (part, others, these) => {
+		if (others ?? these) return `[${others ? "^" : ""}${(others ?? these).replace(/[\\\]^[]/g, "\\$&")}]`;
+		return { "*": "[^]*", "?": "[^]" }[part] ?? part.replace(/[\\^$.|+(){}[\]]/, "\\$&");
+	});
 }
 
 // A test of the rows behind `from`, made from the words of the box, and what looks like a term and
@@ -413,10 +402,10 @@ function diffRow(i) {
 	return el("div.row." + one.verdict, el("span.kind", one.verdict), el("span", one.call + (one.times > 1 ? ` ×${one.times}` : "")), el("span", { title: plain(one.path + " " + one.text) }, el("span.cut", one.path), " ", one.text));
 }
 
-// Scroll to the chosen row: to the middle, or by one row.
+// Scroll to the chosen row and a few around it.
 function intoView() {
-	const list = $("list"), top = nearest(chosen) * rowHeight, room = list.clientHeight - 2 * rowHeight, off = top - list.scrollTop;
-	if (off < 0 || off > room) list.scrollTop = off < -rowHeight || off > room + rowHeight ? top - rowHeight * (room / rowHeight / 2 | 0) : off < 0 ? top : top - room;
+	const list = $("list"), top = nearest(chosen) * rowHeight, around = 3 * rowHeight;
+	list.scrollTop = clamp(list.scrollTop, top + 2 * rowHeight + around - list.clientHeight, top - around);
 }
 
 function choose(i) {
@@ -494,7 +483,8 @@ function canvasOf(id, height) {
 }
 
 function drawMap() {
-	if (isDiff()) return;
+	$("overview").hidden = isDiff() || !rec.size;
+	if ($("overview").hidden) return;
 	const [, fill, width, height] = canvasOf("map"), counts = new Float64Array(Math.ceil(width) + 1), bad = new Set();
 	for (let i = 0; i < rec.size; i++) {
 		const x = Math.floor((rec.u[i] / rec.width) * (width - 1));
@@ -518,7 +508,7 @@ const AXIS = 14, NAMES = 64, TICKS = 5, BARS = ["bar", "barserver", "bad"];
 let laneHeight = 8, rowHeight = 22;
 
 function drawLanes() {
-	if (isDiff()) return;
+	if ($("overview").hidden) return;
 	laneHeight = clamp(Math.floor(190 / rec.lines), 3, 15);
 	const tall = Math.min(rec.lines * laneHeight, 220) + AXIS + 4;
 	const [pen, fill, width, height] = canvasOf("lanes", tall), [from, to] = range || [0, rec.width], half = laneHeight / 2;
@@ -771,7 +761,7 @@ function logNear(call, answer) {
 	const found = [], c = rec.c;
 	for (let i = 0; i < rec.size; i++) {
 		const tells = rec.kind(i) === "stderr" || (answer < 0 && rec.kind(i) === "end" && c.x[i] == null);
-		if (tells && c.take[i] === c.take[call] && c.lead[i] === i && c.t[i] >= c.t[call] - NEAR && !(c.t[i] > c.t[answer] + NEAR)) found.push(i);
+		if (tells && c.take[i] === c.take[call] && !c.lead[i] && c.t[i] >= c.t[call] - NEAR && !(c.t[i] > c.t[answer] + NEAR)) found.push(i);
 	}
 	return found.slice(-20);
 }
@@ -925,7 +915,7 @@ function setTab(next, quiet) {
 	$("range").hidden = true;
 	if (!quiet) field.value = "";
 	setOpened(false);
-	$("overview").hidden = $("lenses").hidden = $("about").hidden = isDiff();
+	$("lenses").hidden = $("about").hidden = isDiff();
 	field.placeholder = isDiff() ? "Search   /" : "Filter (method=tools/* kind=error) or search   /";
 	$("list").scrollTop = 0;
 	drawTabs();

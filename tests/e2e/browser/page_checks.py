@@ -379,6 +379,14 @@ def test_two_recordings_that_are_alike(open_page: Open) -> None:
     assert tabs == ["Differences", "old/s.jsonl", "new/s.jsonl"]
 
 
+def test_nothing_is_recorded(open_page: Open) -> None:
+    """It is said, and no time is drawn."""
+    page = open_page("empty.html")
+    assert page.locator("#nothing").inner_text() == "Nothing is recorded."
+    assert page.locator("#overview").is_hidden()
+    assert page.locator("#chips").inner_text() == "stdio\nincomplete"
+
+
 def test_hostile_text_acts_nowhere(open_page: Open) -> None:
     """Markup, script, escapes, bidi, line separators, `</script>` in every place of a cassette, and
     names that say they are markup: each event's detail is opened, and nothing comes to life.
