@@ -1,6 +1,6 @@
 // The page of `mcpmock report`, also as `mcpmock watch` serves it.
 
-const NARROW = 700, MAX_LINES = 20000, LINES_AT_ONCE = 300, MAX_SHOWN = 65536, MAX_STRING = 4000;
+const MAX_LINES = 20000, LINES_AT_ONCE = 300, MAX_SHOWN = 65536, MAX_STRING = 4000;
 // Microseconds.
 const NEAR = 20000;
 const KINDS = "request response error notification opaque stderr end http sse body fault gap auth".split(" ");
@@ -350,14 +350,14 @@ function timeAt(u) {
 // ---- the list
 
 const EVENT_COLUMNS = "#.num|time.num.c-time|kind|method, id|took.num.c-latency|content";
-const DIFF_COLUMNS = "verdict|call|at, before → after";
+const DIFF_COLUMNS = "verdict|call, at, before → after";
 
 function drawColumns() {
 	const columns = (isDiff() ? DIFF_COLUMNS : EVENT_COLUMNS).split("|").map((column) => column.split("."));
 	refill("columns", ...columns.map(([name, ...kinds]) => el(["span", ...kinds].join("."), { role: "columnheader" }, name)));
-	$("work").classList.toggle("d", isDiff());
+	document.body.classList.toggle("d", isDiff());
 	if (!isDiff()) $("list").style.setProperty("--n", Math.max(4, String(rec.c.n[rec.size - 1]).length) + 0.5 + "ch");
-	rowHeight = isDiff() && innerWidth <= NARROW ? 44 : 22;
+	rowHeight = isDiff() ? 44 : 22;
 }
 
 function drawRows() {
@@ -457,7 +457,7 @@ function follow() {
 	if (asked.has("split")) setSplit(Number(asked.get("split")));
 	if (asked.has("q") && asked.get("q") !== field.value) field.value = asked.get("q");
 	applyQuery();
-	if (isDiff() && shown.length && (asked.has("difference") || innerWidth > NARROW)) { choose(Number(asked.get("difference"))); openDetail(); return; }
+	if (isDiff() && shown.length && (asked.has("difference") || innerWidth > 700)) { choose(Number(asked.get("difference"))); openDetail(); return; }
 	if (isDiff()) return;
 	if (!asked.has("n")) { if (about.error != null && rec.happened.length) reveal(rec.happened[0][1][0]); return; }
 	const found = rec.byEvent.get((asked.get("take") || "1") + ":" + asked.get("n"));
@@ -689,7 +689,7 @@ function drawDetail() {
 	drawRows();
 }
 
-const heading = (kind, ...title) => el("div.top", el("h2", el("span", { class: kind }, title.shift()), " ", title), el("button", { onclick: closeDetail, "aria-label": "Close the detail" }, "✕"));
+const heading = (kind, ...title) => el("div.top." + kind, el("h2", el("span.kind", kind), " ", title), el("button", { onclick: closeDetail, "aria-label": "Close the detail" }, "✕"));
 
 function section(pane, title, ...children) {
 	if (children.flat().some((child) => child != null && child !== false)) put(pane, el("h3", title), el("div", ...children));
@@ -704,7 +704,8 @@ function facts(pairs) {
 function drawEvent(pane, i) {
 	const c = rec.c, call = rec.callOf(i), answer = call >= 0 ? rec.answers[call] : -1;
 	const title = [rec.method(i) || c.summary[i].slice(0, 80), rec.tool(i), c.id[i] != null ? "#" + c.id[i] : null].filter(Boolean).join(" ");
-	put(pane, heading("k-" + rec.kind(i), rec.kind(i), title), el("div.tools", copies(i)), facts([
+	const failed = rec.kind(answer) === "error";
+	put(pane, heading(rec.kind(i), title), failed && el("div.violation", rec.text(answer)), el("div.tools", copies(i)), facts([
 		["event", `${c.n[i]} ${["", "from the client", "from the server"][c.d[i]]}${rec.facts.length > 1 ? ` of take ${c.take[i]}` : ""}${c.item[i] != null ? `, batch member ${c.item[i] + 1}` : ""}`],
 		["time", rec.timed && duration(c.t[i])],
 		["session", c.s[i]],
@@ -717,11 +718,11 @@ function drawEvent(pane, i) {
 		put(pane, el("div", { class: "violation " + violation.level }, el("b", `${violation.level}: ${violation.rule}`), el("div", violation.text),
 			el("blockquote", violation.known || `“${violation.sentence}” (${violation.cited})`)));
 	}
-	if (rec.kind(i) !== "error") for (const [text, rows, rule] of rec.happened) if (!rule && rows.includes(i)) put(pane, el("div.violation", text));
+	if (!failed) for (const [text, rows, rule] of rec.happened) if (!rule && rows.includes(i)) put(pane, el("div.violation", text));
 	if (rec.cancelled.has(call)) section(pane, "Cancellation race", raceView(call, rec.cancelled.get(call)));
 	const name = { request: "Request", response: "Answer", error: "Answer", notification: "Notification", http: "Head" }[rec.kind(i)] || "Content";
 	const halves = [[name, i], i === call ? ["Answer", answer] : ["Request", call]];
-	if (i === call && rec.kind(answer) === "error") halves.reverse();
+	if (i === call && failed) halves.reverse();
 	for (const [title, row] of halves) if (c.raw[row]) section(pane, title, row !== i && linkTo(row), payloadView(rec.kind(row) === "stderr" ? rec.text(row) : c.raw[row], c.size[row]));
 	if (call >= 0) {
 		section(pane, "Where the time went", timePath(call));
@@ -856,7 +857,7 @@ function differentLines(one, other) {
 }
 
 function drawDifference(pane, one) {
-	put(pane, heading("chip " + one.verdict, one.verdict, one.rule), facts(one.facts));
+	put(pane, heading(one.verdict, one.rule), facts(one.facts));
 	const [before, after] = one.marked.map(([start, mark, end]) => [start, el("mark", mark), end]);
 	put(pane, el("div.sides", el("div.json.mono.diff-gone", el("div", before)), el("div.json.mono.diff-add", el("div", after))));
 	const rows = [one.old_event, one.new_event].map((event, side) => (event ? recordings[side].byEvent.get(event.join(":")) : undefined));
@@ -1069,7 +1070,7 @@ async function start() {
 	document.addEventListener("keydown", onKey);
 	addEventListener("hashchange", follow);
 	addEventListener("beforeprint", printRows);
-	const redraw = () => { inks = {}; drawColumns(); drawMap(); drawLanes(); drawRows(); };
+	const redraw = () => { inks = {}; drawMap(); drawLanes(); drawRows(); };
 	addEventListener("resize", redraw);
 	matchMedia("(prefers-color-scheme: dark)").addEventListener("change", redraw);
 	wireOverview();

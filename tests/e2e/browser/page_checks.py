@@ -323,6 +323,15 @@ def test_zoom(open_page: Open) -> None:
     assert count(page) == whole
 
 
+def test_an_error_comes_first(open_page: Open) -> None:
+    """Of a call that failed: what it failed with, then its answer, then the request."""
+    page = open_page("everything.html", "#n=27")
+    for _ in range(2):
+        assert page.locator("#detail .violation").first.inner_text().startswith("MCP error -32602")
+        assert page.locator("#detail h3").all_inner_texts()[:2] == ["ANSWER", "REQUEST"]
+        page.keyboard.press("j")
+
+
 def test_a_race_is_drawn(open_page: Open) -> None:
     """A cancel opens the drawing and the cells that fit; a cell copies its fault."""
     page = open_page("race.html", "#q=method%3Dnotifications%2Fcancelled")
@@ -487,8 +496,8 @@ def test_narrow(open_page: Open) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
-def test_a_narrow_comparison(open_page: Open) -> None:
-    """Each difference says its call, and below it the place and both sides."""
+def test_rows_of_a_comparison(open_page: Open) -> None:
+    """On any screen each says its call, and below it the place and both sides; so on paper."""
     page = open_page("two.html")
     page.set_viewport_size({"width": 400, "height": 800})
     page.keyboard.press("Escape")
@@ -496,6 +505,9 @@ def test_a_narrow_comparison(open_page: Open) -> None:
     assert cells.all_inner_texts()[:2] == ["risky", "tools/call a"]
     assert cells.last.inner_text().startswith('$.result.content[0].text "4 degrees, snow"')
     assert page.locator("#rows .row").nth(1).evaluate("one => one.offsetTop") == 44
+    assert cells.last.evaluate("one => one.offsetLeft") == cells.first.evaluate(
+        "one => one.offsetLeft"
+    )
     assert cells.nth(1).evaluate("one => one.scrollWidth <= one.clientWidth")
 
 
