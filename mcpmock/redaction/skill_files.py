@@ -25,7 +25,7 @@ from .placeholders import fill, holds_placeholder
 
 __all__ = ["describe_redacted", "redacted_files", "redacted_files_in", "with_true_digests"]
 
-_IN_ENTRIES, _IN_HEADERS = b'"digest"', b'{"mcpmock":'
+_IN_ENTRIES, _IN_CONTENTS, _IN_HEADERS = b'"digest"', b'"contents"', b'{"mcpmock":'
 _NAMED = 5
 """How many files a line names."""
 _VALUES = ("digest", "size")
@@ -83,7 +83,7 @@ def redacted_files_in(lines: Iterable[bytes]) -> list[list[str]]:
     for line in lines:
         if line.startswith(_IN_HEADERS):
             takes.append(_SkillFiles())
-        elif _IN_ENTRIES in line or holds_placeholder(line):
+        elif _may_speak_of_files(line):
             event = event_of(line.rstrip(b"\n"))
             if takes and event is not None and event.m is not UNSET:
                 takes[-1].add(event.n, bytes(event.m))
@@ -109,9 +109,14 @@ def with_true_digests(cassette: Cassette) -> Cassette:
 def _read(take: Take) -> _SkillFiles:
     found = _SkillFiles()
     for event in take.events:
-        if event.m is not UNSET:
-            found.add(event.n, bytes(event.m))
+        if event.m is not UNSET and _may_speak_of_files(raw := bytes(event.m)):
+            found.add(event.n, raw)
     return found
+
+
+def _may_speak_of_files(raw: bytes) -> bool:
+    # speed: 0.3 us, read 6 (python -m timeit)
+    return _IN_ENTRIES in raw or (_IN_CONTENTS in raw and holds_placeholder(raw))
 
 
 def _has_digests(event: Event) -> bool:
