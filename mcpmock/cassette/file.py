@@ -78,7 +78,8 @@ class Readable(Protocol):
 
 def load(path: Path, *, damaged: bool = False) -> Cassette:
     """Read a cassette and its siblings, the takes in the order of their start. Raises
-    CassetteError for a file that cannot be read, is none, or (unless `damaged`) has damage.
+    CassetteError for a file that cannot be read, is not a cassette, or has damage (unless `damaged`
+    allows that).
     """
     return _load_with(path, find_siblings(path), damaged=damaged)
 

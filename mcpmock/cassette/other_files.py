@@ -1,4 +1,4 @@
-"""What a file is that is given for a cassette and is none, or a line that is no event: told by its
+"""What a file is that was given but is not a cassette, or a line that is not an event: told by its
 bytes, with what to do about it. Pure; `file` and `parser` stand above and raise.
 """
 
@@ -39,7 +39,7 @@ def is_other(data: bytes) -> bool:
 
 
 def describe_other(name: str, data: bytes) -> tuple[str, str | None]:
-    """Return what a file is that is no cassette, and what to do with it."""
+    """Return what a file that is not a cassette is, and what to do with it."""
     start = data[:_LOOKED_AT_BYTES]
     unmarked = start.removeprefix(BYTE_ORDER_MARK)
     packing = next((text for magic, text in _PACKED.items() if start.startswith(magic)), None)

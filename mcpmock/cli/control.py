@@ -37,7 +37,7 @@ def control(console: ConsoleOptions) -> int:  # noqa: ARG001
     the `id` and a `result`, or an `error` with a `message`. It ends with its input, and all servers
     with it.
 
-    Exit status: 0; 2 for a line that is no request.
+    Exit status: 0; 2 for a line that is not a request.
     """
     import trio
 
@@ -57,7 +57,7 @@ async def _serve() -> int:
             while line := await trio.to_thread.run_sync(_read_line):
                 request = _read_request(line)
                 if request is None:
-                    say("standard input has a line that is no request: see `mcpmock control -h`")
+                    say("standard input has a line that is not a request: see `mcpmock control -h`")
                     nursery.cancel_scope.cancel()
                     return 2
                 await free.acquire()

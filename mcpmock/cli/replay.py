@@ -240,7 +240,7 @@ def _player_options(replaying: ReplayCommandOptions, console: ConsoleOptions) ->
     try:
         return PlayerOptions.of(replaying, mute=console.quiet, notes=console.verbose)
     except McpMockError as error:
-        if error.exit_code == 2:  # a rule that is none
+        if error.exit_code == 2:  # not a rule
             raise click.UsageError(str(error)) from error
         raise click.BadParameter(str(error), param_hint="--timing") from error
 

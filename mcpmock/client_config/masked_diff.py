@@ -94,5 +94,5 @@ def _spellings(word: str) -> tuple[str, str, str]:
 
 
 def _clean(text: str) -> str:
-    """JSON can spell characters that are none (lone surrogates)."""
+    """JSON can spell what is not a character (lone surrogates)."""
     return text.encode("utf-8", "backslashreplace").decode()

@@ -22,7 +22,7 @@ class CoverageBounds:
 
     @classmethod
     def parse(cls, texts: Iterable[str]) -> CoverageBounds:
-        """Raise ValueError, in words for the user, for a text that is no bound."""
+        """Raise ValueError, in words for the user, for a text that is not a bound."""
         shares = {}
         for text in texts:
             kind, equals, share = text.rpartition("=")

@@ -189,7 +189,7 @@ def fears_of(asked: str) -> list[Fear]:
 
 
 def suggest_kinds(asked: str) -> list[str]:
-    """Return the kinds that are meant by a word which is none: those with the nearest names, if
+    """Return the kinds that may be meant by an unknown word: those with the nearest names, if
     they are near, and those for what the word speaks of.
     """
     near = get_close_matches(asked, KINDS, n=_MAX_SUGGESTED, cutoff=0.75)

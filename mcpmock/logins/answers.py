@@ -143,7 +143,7 @@ def error_of(response: httpx2.Response) -> str:
 
 
 def error_answer(response: httpx2.Response) -> McpMockError:
-    """Return what an answer that is none says."""
+    """Return what a response that is not OAuth says."""
     place, error = _place(response.request), error_of(response)
     if not error:
         redirect = ", a redirect that is not followed" if response.is_redirect else ""

@@ -96,7 +96,7 @@ class MatchRule:
 
 
 class RuleError(McpMockError):
-    """What was given as a rule is none."""
+    """What was given is not a rule."""
 
     exit_code = 2
 

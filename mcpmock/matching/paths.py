@@ -133,7 +133,7 @@ def _descendants(root: tuple[Place, Any]) -> Iterator[tuple[Place, Any]]:
 
 @lru_cache(maxsize=256)
 def compile_path(text: str) -> ValueQuery:
-    """Raise ValueError, in words for the user, for a path that is none."""
+    """Raise ValueError, in words for the user, for a text that is not a path."""
     # Imported late: nothing without rules needs it.
     from jsonpath import JSONPathEnvironment, JSONPathError
 

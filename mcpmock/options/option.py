@@ -170,7 +170,7 @@ def read_environment(
 ) -> dict[str, Any]:
     """Return the options of a table that are set in the environment, as `MCPMOCK_REPLAY_ORDER` for
     the prefix `MCPMOCK_REPLAY_`: of an option that can be repeated one a line. Raises McpMockError
-    for a number that is none.
+    for a text that is not a number.
     """
     found: dict[str, Any] = {}
     for one in options_of(table):

@@ -77,7 +77,7 @@ class PlayerOptions(Struct, frozen=True, kw_only=True):
     @classmethod
     def of(cls, options: ReplayOptions, *, mute: bool = False, notes: bool = True) -> PlayerOptions:
         """Read the words of a user. Raises McpMockError for a timing that there is not, and for a
-        rule that is none.
+        text that is not a rule.
         """
         pace = Pace(Timing.parse(options.timing), overlap_grace=options.overlap_grace / 1000)
         return cls(

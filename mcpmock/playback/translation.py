@@ -261,7 +261,7 @@ class _Translation:
         return head
 
     def fact(self, frame: Frame) -> Frame:
-        """Return a frame that is no message."""
+        """Return a frame that is not a message."""
         match frame.fact:
             case HttpRequest() as head:
                 message = self._posted.get(frame.exchange or 0)

@@ -176,7 +176,7 @@ class Frame(msgspec.Struct, gc=False):
 
     @property
     def carried(self) -> bytes:
-        """The bytes that it has in a body that is no event stream."""
+        """The bytes that it has in a body that is not an event stream."""
         return self.raw if self.wire is None else self.wire
 
     @property

@@ -54,7 +54,7 @@ _LINE_START = lazy_pattern(r"[ \t]*+(?:(?:export|set|ENV)[ \t]++)?\Z")
 
 
 class RedactionRuleError(McpMockError):
-    """What was given as a rule for redaction is none, or the key of its hashes is missing."""
+    """What was given is not a rule for redaction, or the key of its hashes is missing."""
 
     exit_code = 2
 
@@ -246,7 +246,7 @@ NO_OWN_RULES = RedactionRules()
 
 def rules_of_header(redaction: Any) -> RedactionRules:
     """Return the rules that a take was recorded with, as far as its header has them: names and
-    places. What is none is left out.
+    places. What is not a rule is left out.
     """
     own = redaction.get("own") if isinstance(redaction, dict) else None
     if not isinstance(own, dict):

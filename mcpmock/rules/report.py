@@ -31,7 +31,7 @@ class CheckReport:
     takes: int
     events: int
     findings: tuple[Finding, ...]
-    """What is wrong with the file, in the order of its lines; of a cassette that is no file,
+    """What is wrong with the file, in the order of its lines; of a cassette that is not a file,
     nothing.
     """
     violations: tuple[Found, ...]

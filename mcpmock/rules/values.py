@@ -156,7 +156,8 @@ def _check_uri_member(checked: CheckedMessage, steps: Steps, uri: object) -> Ite
         return
     if "roots" in steps:
         if checked.from_client and uri[:7].lower() != "file://" and _MARK not in uri:
-            yield Breach("root-uri", f"a root that is no file: {short(uri)}", place(*steps, "uri"))
+            text = f"a root that is not a file: {short(uri)}"
+            yield Breach("root-uri", text, place(*steps, "uri"))
         return
     # Before 2025-06-18 only the page of prompts asks for valid URIs. What a client asked for under
     # a URI comes back under it.

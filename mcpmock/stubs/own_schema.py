@@ -19,7 +19,7 @@ _INPUT_REQUIRED = "input_required"
 
 def misfit_of(method: str, listed: Mapping[str, Any], result: bytes, revision: str) -> str | None:
     """Return what is wrong with a result, None if nothing is; `listed` is what the list says of the
-    tool, empty for what is none.
+    tool, empty for what is not one.
     """
     value = decode(result)
     if not isinstance(value, dict) or value.get("resultType") == _INPUT_REQUIRED:

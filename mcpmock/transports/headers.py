@@ -113,7 +113,7 @@ class Upstream(Struct, frozen=True):
 
     @classmethod
     def parse(cls, url: str) -> Upstream:
-        """Raise McpMockError where the URL is none that can be reached over HTTP."""
+        """Raise McpMockError for a URL that cannot be reached over HTTP."""
         example = "write it like http://127.0.0.1:3000/mcp"
         if "@" in _split_target(url.partition("://")[2] or url)[0]:
             raise McpMockError(  # which does not repeat the URL: it holds a password
@@ -310,7 +310,7 @@ def _lint_fields(lines: list[bytes]) -> str | None:
         if field is None:
             if line[:1] in (b" ", b"\t"):
                 return "a header field goes on in a second line"
-            return "a line that is no header field, or white space before its colon"
+            return "a line that is not a header field, or white space before its colon"
         _, name, value = field
         if name in _ONLY_ONCE:
             if name in framing:
@@ -324,7 +324,7 @@ def _lint_framing(framing: dict[str, str]) -> str | None:
     if length is not None and coding is not None:
         return "Content-Length together with Transfer-Encoding"
     if length is not None and not _LENGTH.fullmatch(length):
-        return "a Content-Length that is no number"
+        return "a Content-Length that is not a number"
     if coding is not None and coding.lower() != "chunked":
         return "a Transfer-Encoding that is not chunked"
     return None

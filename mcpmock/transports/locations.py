@@ -34,7 +34,7 @@ Origin = tuple[str, str, int]
 
 
 def origin_of(scheme: str, authority: str) -> Origin | None:
-    """Return the origin of a URL; None if the authority is none."""
+    """Return the origin of a URL; None if it has no valid authority."""
     found = split_authority(authority)
     if found is None or scheme not in DEFAULT_PORTS:
         return None

@@ -16,7 +16,7 @@ from mcpmock.protocol.messages import Direction, Frame, HttpBody, SseMeta
 MAX_EVENT_BYTES = 64 << 20
 """The longest event that is held, in bytes."""
 KEPT_BYTES = 1 << 16
-"""How much is recorded of a body that is no message, in bytes."""
+"""How much is recorded of a body that is not a message, in bytes."""
 
 _BOM = b"\xef\xbb\xbf"
 # A CR ends a line by itself unless an LF follows, so one that is the last byte so far says nothing

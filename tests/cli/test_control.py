@@ -63,4 +63,4 @@ def test_no_request(control: Run, line: bytes) -> None:
     status, out, err = control(line)
 
     assert (2, "") == (status, out)
-    assert "mcpmock: standard input has a line that is no request" in err
+    assert "mcpmock: standard input has a line that is not a request" in err

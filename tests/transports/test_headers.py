@@ -328,12 +328,12 @@ def test_heads_that_are_read_in_one_way_only(raw: bytes) -> None:
         (head(first=b"GET /\x1b HTTP/1.1"), "a control character in the head"),
         (head(b"a: b", b" c"), "a header field goes on in a second line"),
         (head(b"\ta: b"), "a header field goes on in a second line"),
-        (head(b"a : b"), "a line that is no header field, or white space before its colon"),
-        (head(b"a a: b"), "a line that is no header field, or white space before its colon"),
-        (head(b"a\t: b"), "a line that is no header field, or white space before its colon"),
-        (head(b"a"), "a line that is no header field, or white space before its colon"),
-        (head(b": b"), "a line that is no header field, or white space before its colon"),
-        (head(b"\xe9: b"), "a line that is no header field, or white space before its colon"),
+        (head(b"a : b"), "a line that is not a header field, or white space before its colon"),
+        (head(b"a a: b"), "a line that is not a header field, or white space before its colon"),
+        (head(b"a\t: b"), "a line that is not a header field, or white space before its colon"),
+        (head(b"a"), "a line that is not a header field, or white space before its colon"),
+        (head(b": b"), "a line that is not a header field, or white space before its colon"),
+        (head(b"\xe9: b"), "a line that is not a header field, or white space before its colon"),
         (head(b"Host: a", b"hOST: a"), "more than one Host"),
         (head(b"Content-Length: 1", b"content-length: 1"), "more than one Content-Length"),
         (
@@ -344,14 +344,14 @@ def test_heads_that_are_read_in_one_way_only(raw: bytes) -> None:
             head(b"Transfer-Encoding: chunked", b"Content-Length: 1"),
             "Content-Length together with Transfer-Encoding",
         ),
-        (head(b"Content-Length: 1, 1"), "a Content-Length that is no number"),
+        (head(b"Content-Length: 1, 1"), "a Content-Length that is not a number"),
         *(
-            (head(b"Content-Length: " + value), "a Content-Length that is no number")
+            (head(b"Content-Length: " + value), "a Content-Length that is not a number")
             for value in (b"+1", b"-1", b"0x5", b"1_0", b"\xd9\xa5")
         ),
-        (head(b"Content-Length:"), "a Content-Length that is no number"),
-        (head(b"Content-Length: 1 1"), "a Content-Length that is no number"),
-        (head(b"Content-Length: " + b"1" * 19), "a Content-Length that is no number"),
+        (head(b"Content-Length:"), "a Content-Length that is not a number"),
+        (head(b"Content-Length: 1 1"), "a Content-Length that is not a number"),
+        (head(b"Content-Length: " + b"1" * 19), "a Content-Length that is not a number"),
         (head(b"Transfer-Encoding: gzip"), "a Transfer-Encoding that is not chunked"),
         (head(b"Transfer-Encoding: gzip, chunked"), "a Transfer-Encoding that is not chunked"),
         (head(b"Transfer-Encoding: chunked, x"), "a Transfer-Encoding that is not chunked"),

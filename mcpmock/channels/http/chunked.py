@@ -27,7 +27,7 @@ class Chunks:
         self._parser: h11.Connection | None = None
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yield what `data` has of the body. Raises ValueError where chunks are none."""
+        """Yield what `data` has of the body. Raises ValueError for bytes that are not chunks."""
         at = 0
         while self._parser is None and (end := _end_of_chunk(data, at)):
             start = data.index(b"\n", at) + 1

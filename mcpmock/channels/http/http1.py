@@ -117,7 +117,7 @@ class RequestBody:
         self._chunks = Chunks() if head.chunked else None
 
     def take(self) -> bytes:
-        """Return all there is of it by now. Raises ValueError where chunks are none."""
+        """Return all there is of it by now. Raises ValueError for bytes that are not chunks."""
         if self._chunks is None:
             data = bytes(self.behind[: self._left])
             del self.behind[: self._left]
