@@ -265,7 +265,7 @@ def _id_is(id_: int | str, asked: Message | None) -> bool:
 
 def _found(match: Match, subject: Subject) -> bool:
     texts = [subject.frame.raw]
-    if subject.call is not None and subject.message is not subject.call.request:
+    if subject.call is not None:
         request = subject.call.request
         params = request.params if request.params is not None else b"null"
         texts.append(

@@ -148,9 +148,7 @@ def _redact_line(redactor: Redactor, raw: bytes) -> bytes:
     if header is not None:
         return _redact_header(redactor, raw, header)
     event = event_of(raw)
-    if event is None:
-        return raw
-    if event.frame is None:
+    if event is None or event.frame is None:
         return redactor.json(raw)
     return _with_frame(raw, event, redactor.frame)
 

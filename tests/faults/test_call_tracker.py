@@ -18,6 +18,7 @@ from tests.support import (
     cancelled,
     get,
     hangs_up,
+    logs,
     request,
     response,
     s2c,
@@ -51,6 +52,7 @@ def test_era_and_phase(looked_at: bool) -> None:
             follow(following, frame)
         else:
             following.overhear([frame])
+    following.overhear([logs(INITIALIZED.decode())])
     assert ("2025-11-25", "handshake") == (following.place.era, following.place.phase)
     follow(following, c2s(INITIALIZED))
     assert "running" == following.place.phase

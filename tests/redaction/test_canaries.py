@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
@@ -17,6 +17,7 @@ from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.redaction.cassettes import LineReviser, scan_cassette
 from mcpmock.redaction.redactor import Redactor
 from tests.redaction.canaries import CANARY, GIVEN_AWAY, PLACES, SPELLINGS, WORD, leaks
+from tests.support import call, response
 
 TELLS = Frame(C2S, json.dumps({"method": "login", "params": {"password": CANARY}}).encode())
 
@@ -80,6 +81,16 @@ def test_a_value_is_found_in_texts_inside_texts(given: str, tmp_path: Path) -> N
                 found[name].append("not found by a scan")
 
     assert {} == {name: wrong for name, wrong in found.items() if wrong}
+
+
+@pytest.mark.parametrize("encoded", [base64.b64encode, base64.urlsafe_b64encode])
+def test_a_known_value_in_either_alphabet_of_base64(encoded: Callable[[bytes], bytes]) -> None:
+    """It is found there, whatever stands in front of it."""
+    redactor = Redactor()
+    redactor.json(call(1, "t", password="pass>>>w0rd???"))
+    for before in ("", "a", "ab"):
+        raw = response(1, {"a": encoded(f"{before}pass>>>w0rd???".encode()).decode()})
+        assert raw != redactor.json(raw)
 
 
 def test_a_private_key_that_comes_in_pieces(tmp_path: Path) -> None:

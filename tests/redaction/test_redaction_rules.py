@@ -373,6 +373,8 @@ def test_what_a_header_says() -> None:
     assert "s3cret" not in json.dumps(said)
     assert RedactionRules.parse(["who"], (), ["$.arguments.x"], ["page"]) == rules_of_header(said)
     assert not rules_of_header({"rules": 3})
+    assert not rules_of_header({"own": {"keys": "who", "paths": 7}})
+    assert "as" not in redaction_of(RedactionRules.parse(["who"]))["own"]
     assert "own" not in redaction_of(NO_OWN_RULES)
 
 

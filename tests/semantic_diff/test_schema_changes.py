@@ -136,6 +136,8 @@ OTHER_NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "v
         ({"allOf": [{"pattern": "b"}, {"pattern": "a"}]}, {"allOf": [{"pattern": "b"}]},
          ["constraint-loosened .allOf[1].pattern"],
          ["output-constraint-loosened .allOf[1].pattern"]),
+        (of(), of(["a", "b"]), ["argument-required .required"] * 2,
+         ["output-field-required .required"] * 2),
         ({"oneOf": [{"minimum": 0}, {"maximum": 0}]}, {"oneOf": [{"minimum": 0}, {"maximum": 5}]},
          ["schema-changed .oneOf", "constraint-loosened .oneOf[1].maximum"],
          ["schema-changed .oneOf", "output-constraint-loosened .oneOf[1].maximum"]),

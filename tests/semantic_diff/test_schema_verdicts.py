@@ -227,6 +227,10 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "a condition": (of(v=S), of(v={**S, "if": {"minLength": 3}, "then": {"pattern": "a"}}), LESS),
     "an unknown keyword": (of(v={**S, "x-mode": 1}), of(v={**S, "x-mode": 2}), UNKNOWN),
     "of a wrong form": (of(v={**S, "minLength": "1"}), of(v={**S, "minLength": "2"}), UNKNOWN),
+    "unknown anchor unchanged": (of(a={"$ref": "#no"}), of(a={"$ref": "#no"}), SAME),
+    "in a union that refers to itself": (
+        refs(REF, A={"anyOf": [of("v", v=S, next=REF), of("w", w=S, next=REF)]}),
+        refs(REF, A={"anyOf": [of("v", v={**S, "minLength": 1}, next=REF), of("w", w=S, next=REF)]}), LESS),
     "a fraction": (of(v={"const": 1.5}), of(v={"const": 1}), BOTH),
     "an unknown keyword in not": (of(v={"not": {"minLength": 2, "x-mode": 1}}),
                                   of(v={"not": {"minLength": 2, "x-mode": 2}}), UNKNOWN),
