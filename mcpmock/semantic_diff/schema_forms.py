@@ -629,7 +629,7 @@ def _read_object(part: SchemaPart, found: Alternative) -> None:
                 row = found.dependent.setdefault(name, {})
                 for other in _strings(value):
                     row.setdefault(other, SchemaValue(value, (*part.path, keyword, name)))
-            elif keyword != "dependentRequired":
+            else:
                 key = ("dependentSchemas", name)
                 both = part.inside(value, keyword, name), part.inside(_having(name))
                 found.inner[key] = (*found.inner.get(key, ()), *both)

@@ -54,6 +54,7 @@ def test_what_is_left_stands_for_what_is_nearest() -> None:
 
     assert ("01 10", "", "") == pairs(old, new)
     assert ("", "01", "01") == pairs(old, new, exactly=True)
+    assert ("00 11", "", "") == pairs(made({"x": 1, "y": 1}, {"x": 1, "y": 2}), made({"x": 1}, {}))
 
 
 def test_calls_that_are_equal_under_rules() -> None:

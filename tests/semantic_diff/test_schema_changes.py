@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpmock.semantic_diff.schema_changes import INPUT, OUTPUT, Use, schema_changes
-from mcpmock.semantic_diff.severity import to_jsonpath
+from mcpmock.semantic_diff.severity import ABSENT, to_jsonpath
 
 
 def told(old: Any, new: Any, use: Use = INPUT) -> list[str]:
@@ -152,6 +152,41 @@ def test_changes(old: Any, new: Any, taken: list[str], given: list[str]) -> None
                 for use in (INPUT, OUTPUT)]  # fmt: skip
 
     assert [taken, given] == unquoted
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        (STRING, {"type": ["string", "null"]}, ("string", ["string", "null"])),
+        ({}, STRING, (ABSENT, "string")),
+        ({"anyOf": [STRING, {"type": "null"}]}, STRING, (["null", "string"], "string")),
+        ({"type": ["string", "null"]}, {"type": ["string", "null"], "not": {"type": "null"}},
+         (["null", "string"], ["string"])),
+        (NUMBER, {"type": "integer"}, ("number", "integer")),
+        ({"anyOf": [{"const": "a"}, {"const": "b"}]}, {"enum": ["a"]}, (["a", "b"], ["a"])),
+        ({"const": 1}, {"const": 2}, (1, 2)),
+        ({"minimum": 1}, {"minimum": 2}, (1, 2)),
+        ({}, {"pattern": "a"}, (ABSENT, "a")),
+        ({"pattern": "a", "allOf": [{"pattern": "b"}]}, {"pattern": "a"}, ("b", "a")),
+        ({"multipleOf": 4}, {"multipleOf": 2}, (4, 2)),
+        (of(["a"], a=STRING), of(a=STRING), ("required", "optional")),
+        (of(), of(["a"]), ("a: optional", "a: required")),
+        (of(a=STRING), of(), (STRING, ABSENT)),
+        (of(), of(a=STRING), (ABSENT, STRING)),
+        ({"dependentRequired": {"a": ["b"]}}, {}, (["b"], ABSENT)),
+        ({"contains": STRING}, {}, (STRING, ABSENT)),
+        ({"contains": STRING}, {"contains": STRING, "maxContains": 2}, (ABSENT, 2)),
+        ({**STRING, "not": {"minLength": 1}}, STRING, ({"minLength": 1}, ABSENT)),
+        ({}, {"if": STRING, "then": {"minLength": 1}}, (ABSENT, STRING)),
+        (True, False, (True, False)),
+        ({"x-a": 1}, {"x-a": 2}, (1, 2)),
+    ],
+)  # fmt: skip
+def test_what_is_shown(old: Any, new: Any, shown: tuple[Any, Any]) -> None:
+    """What stands there, of a list of values all, of what is required the words."""
+    (change,) = schema_changes(old, new, (), INPUT)
+
+    assert shown == (change.old, change.new)
 
 
 @pytest.mark.parametrize("anchor", [{"$anchor": "a"}, {"$dynamicAnchor": "a"}, {"$id": "#a"}])

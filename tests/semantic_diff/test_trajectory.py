@@ -107,6 +107,7 @@ def test_as_recorded(recorded: list[str | Asked], made: list[Asked]) -> None:
          ['  changed: event 1, tools/call b: $.arguments.at: recorded "2026-01-01", called '
           "\"2026-02-02\"; allow with like=['tools/call b $.arguments.at=date']"]),
         ([A, B], [B, A], ['  out of order: event 3, tools/call b {"city":"Oslo"}']),
+        ([A, B, C, READ], [A, READ, B, C], ['  out of order: event 7, resources/read file:///a']),
         ([A, B, C], [B, C, A], ['  out of order: event 1, tools/call a {"n":1}']),
         ([">1", ">2", "<2", ">3", "<1", "<3"],
          [call("a", n=3), call("a", n=1), call("a", n=2)],
