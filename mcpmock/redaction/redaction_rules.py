@@ -183,8 +183,8 @@ class RedactionRules:
         is no message to follow it in.
         """
         for path in self.paths:
-            last = next((step for step in reversed(path.steps) if step.selector is not None), None)
-            if last is not None and isinstance(last.selector, str) and _same(last.selector, name):
+            names = [step.selector for step in path.steps if isinstance(step.selector, str)]
+            if names and _same(names[-1], name):
                 return kind_of_words(name)
         return None
 

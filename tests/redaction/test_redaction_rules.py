@@ -132,11 +132,27 @@ def test_paths(path: str, message: bytes, place: str, kind: str) -> None:
         assert f"{HOLE}:{kind}:1" == value
 
 
-def test_a_message_that_cannot_be_decoded() -> None:
+@pytest.mark.parametrize(
+    ("path", "found"),
+    [
+        ("$.arguments.who", True),
+        ("$.arguments['WHO'][0]", True),
+        ("$.arguments.*", False),
+        ("$.arguments[?@.who]", False),
+        ("$.who.arguments", False),
+    ],
+)
+def test_a_message_that_cannot_be_decoded(path: str, found: bool) -> None:
     """Its values are judged by the last name of a path."""
     torn = b'{"id":1,"params":{"arguments":{"who":"Ada","other":"Bob"'
-    kept = redactor(path=["$.arguments.who"]).json(torn)
-    assert kept == torn.replace(b'"Ada"', b'"mcpmock:secret:who:1"')
+    kept = redactor(path=[path]).json(torn)
+    assert kept == (torn.replace(b'"Ada"', b'"mcpmock:secret:who:1"') if found else torn)
+
+
+def test_matches_of_several_expressions() -> None:
+    """What overlaps is one."""
+    found = arguments(redactor(value=["a.*d", "bc", "d.f"]), text="xabcd-fy")
+    assert {"text": f"x{HOLE}:value:1y"} == found
 
 
 @pytest.mark.parametrize("value", [7, -1.5, 1e21, 10**30])

@@ -112,6 +112,7 @@ def test_a_known_session_id_goes_wherever_it_is_mentioned(others: int) -> None:
         ([b"key ghp_1234567", b"a" * 30 + b" ok\n"], [b"key ghp_1234567", b"@github:1@ ok\n"]),
         ([b"TOKEN=", b"abc\nTOKEN=x\n"], [b"TOKEN=", b"@token:1@\nTOKEN=@token:2@\n"]),
         ([b"token=abcd", b"efgh 1"], [b"token=@token:1@", b"@token:2@ 1"]),
+        ([b"token=abcd", b" ok"], [b"token=@token:1@", b" ok"]),
         ([b"token=abcd ok", b"efgh"], [b"token=@token:1@ ok", b"efgh"]),
         ([b"TOKEN:\n", b"abc\n"], [b"TOKEN:\n", b"abc\n"]),
     ],
