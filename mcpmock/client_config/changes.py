@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Callable
 from functools import partial
@@ -222,6 +223,7 @@ def plan_add(found: FoundServer, value: dict[str, Any]) -> ServerEdit:
         WrappedServer.of(config, name),
         pieces=Pieces(stretch=difference(before, document.text)),
         sha256=(digest(before), digest(document.text)),
+        made=not os.path.lexists(config.path),
     )
     entry = ServerEntry(name, value)
     return ServerEdit(found, document, entry, stored, partial(plan_add, value=value))
@@ -271,8 +273,9 @@ def write_edit(
             make_project_folder(machine.root)
         if edit.undoable:
             store.save(edit.stored)
+        text = None if edit.stored.made and not edit.document.text else edit.document.text
         try:
-            write_config(edit.found.config.path, edit.document.text, edit.found.document)
+            write_config(edit.found.config.path, text, edit.found.document)
         except ConfigChanged:
             if edit.undoable:
                 store.forget(edit.stored)

@@ -85,9 +85,12 @@ def servers_of(document: Document, keys: Keys) -> dict[str, ServerEntry]:
 
 
 def with_server(document: Document, keys: Keys, name: str, value: dict[str, Any]) -> Document:
-    """Return the document with one more server, behind the last. Raises ConfigError."""
+    """Return the document with one more server, behind the last. Raises ConfigError, also where the
+    server could not be found again.
+    """
     text = document.with_member(keys, name, value)
     new = parse_config(document.file, text)
+    servers_of(new, keys)
     inside = new.at(keys)
     if not isinstance(inside, dict) or {**inside} != {**(document.at(keys) or {}), name: value}:
         raise ConfigError(document.file, f"a server cannot be added safely at {'.'.join(keys)}")

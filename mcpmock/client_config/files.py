@@ -91,6 +91,8 @@ class WrappedServer(msgspec.Struct, frozen=True):
     """Of the file, before and after."""
     removed: dict[str, Any] | None = None
     """The entry without a recorder, while commands of the client take it out and add another."""
+    made: bool = False
+    """Whether the file was not there before."""
 
     @classmethod
     def of(cls, config: ConfigFile, server: str) -> WrappedServer:
@@ -293,14 +295,13 @@ def is_live(path: Path) -> bool:
     return LIVE_STATE in (path.name, os.path.basename(os.path.realpath(path)))
 
 
-def write_config(path: Path, text: str, was: Document) -> None:
-    """Replace a configuration file, or make the one that was not there; without text, remove it.
-    Call it with the store locked. Raises ConfigError, and ConfigChanged if it is no longer what was
-    read.
+def write_config(path: Path, text: str | None, was: Document) -> None:
+    """Replace a configuration file, or make the one that was not there; None removes it. Call it
+    with the store locked. Raises ConfigError, and ConfigChanged if it is no longer what was read.
     """
     if is_live(path):
         raise ConfigError(path, _OWNED)
-    if not os.path.lexists(path):
+    if text is not None and not os.path.lexists(path):
         return _make_config(path, text)
 
     def check() -> None:
@@ -313,7 +314,7 @@ def write_config(path: Path, text: str, was: Document) -> None:
             raise ConfigError(path, "has another name (a hard link), which would keep the old text")
         for left in target.parent.glob(f".{escape(target.name)}.*.tmp"):
             left.unlink()  # of a process that was killed
-        if text:
+        if text is not None:
             replace_file(target, text.encode(), check)
         else:
             check()

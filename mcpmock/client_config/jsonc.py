@@ -38,10 +38,10 @@ class JsonDocument(Document):
 
     def __init__(self, file: object, text: str, *, may_be_blank: bool = False) -> None:
         super().__init__(file, text)
-        if may_be_blank and not text.strip():
-            self._top = _Value(Span(0, len(text)), [])
-            return
         start = self._skip_blank(len(_MARK) if text.startswith(_MARK) else 0)
+        if may_be_blank and start == len(text):
+            self._top = _Value(Span(start, start), [])
+            return
         self._top = self._parse(start, 0)
         end = self._skip_blank(self._top.span.end)
         if end < len(text):
@@ -79,8 +79,10 @@ class JsonDocument(Document):
             raise self._error(there.span.start, "expected an object")
         for step in reversed(steps):
             inside = {step: inside}
-        if not self.text.strip():
-            return json.dumps(inside, ensure_ascii=False, indent=2) + "\n"
+        if self._top.span.start == len(self.text):
+            added = json.dumps(inside, ensure_ascii=False, indent=2) + "\n"
+            lead = "" if self.text[-1:] in ("", _MARK, "\n") else "\n"
+            return self.text + (lead + added).replace("\n", self.line_end)
         ((first, new),) = inside.items()
         start = there.span.start
         own = _LEAD.match(self.text[:start].rpartition("\n")[2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,12 @@ from mcpmock.client_config.files import added_store, place_for, server_at
 KEYS = ("mcpServers",)
 VALUE = {"command": "mcpmock", "args": ["mcp", "."]}
 JSON = [
+    "",
+    "\n",
+    "\ufeff",
+    "// none yet",
+    "/* none */ // yet\n",
+    "// none\r\n// yet",
     "{}",
     "{}\n",
     "{\n}\n",
@@ -78,7 +85,7 @@ def test_every_other_byte_stays(
     assert before == after
     assert "\n" not in document.text.replace("\r\n", "") or "\r\n" not in text
     assert removed(config, machine)
-    assert (written(file) or b"") == text.encode()
+    assert written(file) == text.encode()
 
 
 @pytest.mark.parametrize(("name", "keys", "text"), FILES)
@@ -107,6 +114,25 @@ def test_taken_out_of_a_file_that_changed(
         left = parse_config(file, file.read_bytes().decode()) if file.exists() else None
         before = servers_of(parse_config(file, text, may_be_blank=True), keys)
         assert before == (servers_of(left, keys) if left else {})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a": 1, "a": 2}',
+        '{"mcpServers": {"b": {}, "b": {}}}',
+        '{"mcpServers": {}, "mcpServers": {}}',
+    ],
+)
+def test_what_is_there_twice(tmp_path: Path, machine: Machine, text: str) -> None:
+    """Nothing is added that could not be found again, wherever the name is that is there twice."""
+    file = tmp_path / "a.json"
+    file.write_text(text, "utf-8")
+    for keys in (("mcpServers",), ("servers",)):
+        with suppress(ConfigError):
+            added(ConfigFile(file, (), "user", keys), machine)
+            assert removed(ConfigFile(file, (), "user", keys), machine)
+        assert text == file.read_text("utf-8")
 
 
 @pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.id)
