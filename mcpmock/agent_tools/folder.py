@@ -7,7 +7,7 @@ from __future__ import annotations
 import os
 import stat
 from collections import OrderedDict
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from io import BufferedReader
 from pathlib import Path, PurePath
 from threading import Lock
@@ -145,12 +145,12 @@ class CassetteFolder:
             if found.st_size > MAX_CASSETTE_BYTES:
                 raise _too_large(name)
             try:
-                data = read_all(file, name, packed=name.endswith(".gz"), damaged=True)
+                data, damage = _unpacked(file, name)
             except OSError as error:
                 raise unusable(Path(name), error, written=False) from error
         if len(data) > MAX_CASSETTE_BYTES:
             raise _too_large(name)
-        one = self._without_secrets(name, data)
+        one = self._without_secrets(name, data, damage)
         with self._keeping:
             self._kept[key] = one
             while len(self._kept) > _MAX_KEPT or (
@@ -160,13 +160,14 @@ class CassetteFolder:
                 self._kept.popitem(last=False)
         return one
 
-    def _without_secrets(self, name: str, data: bytes) -> ReadCassette:
+    def _without_secrets(self, name: str, data: bytes, damage: Sequence[str]) -> ReadCassette:
         refuse_other(name, data)
         newer = unreadable(data[: data.find(b"\n") % (len(data) + 1)])
         if newer is not None:
             raise CassetteError(name, newer)
         raw = read(name, data)
-        problems = [f"line {one.line}: {one.reason}: this line is left out" for one in raw.damage]
+        problems = list(damage)
+        problems += [f"line {one.line}: {one.reason}: this line is left out" for one in raw.damage]
         problems += [one.text for one in named_notices(raw)]
         if raw.takes and raw.takes[-1].footer is None:
             problems.append(
@@ -201,6 +202,18 @@ class CassetteFolder:
                 raise unusable(Path(name), error, written=False) from error
             raise NotInFolder(name, "is a circle of links") from error
         return file
+
+
+def _unpacked(file: BufferedReader, name: str) -> tuple[bytes, list[str]]:
+    """Return what can be read of a file, and what is wrong with its packing. Raises CassetteError
+    and the OSErrors of reading.
+    """
+    packed = name.endswith(".gz")
+    try:
+        return read_all(file, name, packed=packed), []
+    except CassetteError as error:
+        file.seek(0)
+        return read_all(file, name, packed=packed, damaged=True), [error.reason]
 
 
 def _too_large(name: str) -> CassetteError:

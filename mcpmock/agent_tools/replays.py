@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from itertools import count, islice
@@ -90,12 +91,14 @@ class FakeServers:
             known = ", ".join(map(str, self._running)) or "none"
             raise NoFakeServer(f"no fake server {number} runs; running: {known}") from None
 
-    def stop(self, number: int) -> None:
-        """Raise NoFakeServer if it does not run."""
+    def stop(self, number: int) -> list[str]:
+        """Return the faults that never fired, and why. Raises NoFakeServer if it does not run."""
         with self._changing:
-            self.running(number)
+            idle = list(self.running(number).server.faults.never_fired())
             del self._running[number]
-            self._stacks.pop(number).close()
+            with warnings.catch_warnings(action="ignore"):  # of what is returned
+                self._stacks.pop(number).close()
+        return idle
 
     def close(self) -> None:
         """Stop all."""

@@ -324,9 +324,9 @@ def show_fake_server_log(
 
 
 def stop_fake_server(server: AgentServer, number: Number) -> str:
-    """Stop a fake server."""
-    server.servers.stop(number)
-    return f"fake server {number} has stopped"
+    """Stop a fake server. Names the faults that never fired."""
+    idle = server.servers.stop(number)
+    return "\n".join([f"fake server {number} has stopped", *idle])
 
 
 READING = (

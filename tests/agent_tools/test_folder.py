@@ -86,6 +86,26 @@ def test_what_is_said(folder: CassetteFolder, change: object, problem: str) -> N
 
 
 @pytest.mark.parametrize(
+    ("kept", "behind", "problem"),
+    [
+        (-8, b"", "the packed file was cut off"),
+        (-8, bytes(8), "the packed file is damaged"),
+        (None, b"more", "the packed file is damaged"),
+    ],
+)
+def test_packed_files_that_are_damaged(
+    folder: CassetteFolder, kept: int | None, behind: bytes, problem: str
+) -> None:
+    """What can be unpacked is read, and that there was more is said."""
+    data = (folder.root / "weather.jsonl").read_bytes()
+    (folder.root / "a.jsonl.gz").write_bytes(gzip.compress(data)[:kept] + behind)
+    found = folder.read("a.jsonl.gz")
+
+    assert found.problems[0] == problem
+    assert found.data == data
+
+
+@pytest.mark.parametrize(
     ("data", "reason"),
     [
         (b'{"mcpmock":2,"new":1}\n{"other":"lines"}\n', "a newer mcpmock reads it"),

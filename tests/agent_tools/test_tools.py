@@ -289,6 +289,16 @@ def test_fake_servers(folder: Path) -> None:
     assert "no fake server 1 runs" in agent.refusal("stop_fake_server", number=1)
 
 
+def test_faults_that_never_fired(folder: Path) -> None:
+    """The agent is told of them when it stops the server."""
+    agent = Agent(folder, allow_replay=True)
+    agent.call("start_fake_server", file="weather.jsonl", faults=["drop:tool=get_*"])
+    stopped, idle = agent.call("stop_fake_server", number=1)["content"][0]["text"].splitlines()
+
+    assert stopped == "fake server 1 has stopped"
+    assert idle == "fault drop: never fired: no client sent anything"
+
+
 def test_at_most_so_many_fake_servers(folder: Path) -> None:
     """The ninth is refused; a stopped one makes room."""
     agent = Agent(folder, allow_replay=True)
