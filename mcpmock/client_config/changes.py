@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import re
 from collections.abc import Callable
 from functools import partial
@@ -223,7 +222,7 @@ def plan_add(found: FoundServer, value: dict[str, Any]) -> ServerEdit:
         WrappedServer.of(config, name),
         pieces=Pieces(stretch=difference(before, document.text)),
         sha256=(digest(before), digest(document.text)),
-        made=not os.path.lexists(config.path),
+        made=not config.path.exists(),
     )
     entry = ServerEntry(name, value)
     return ServerEdit(found, document, entry, stored, partial(plan_add, value=value))
