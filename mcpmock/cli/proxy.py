@@ -20,6 +20,7 @@ from mcpmock.options.redaction import RedactionOptions
 from mcpmock.options.replay import ReplayCommandOptions
 
 from .option_table import COMMAND, TableCommand, options
+from .output import say
 from .replay import play
 from .run_setup import faults_of, front_of, redaction_of, run_to_end, server_of
 
@@ -66,11 +67,17 @@ def proxy(
         raise click.UsageError("rules about what may differ need --cassette")
     if redaction.given and file is None and output is None:
         raise click.UsageError("rules for redaction need --record or --cassette")
+    if proxying.restart_on and file is not None and mode in (None, "none"):
+        raise click.UsageError("--restart-on needs a --mode that starts the server, such as once")
     back = _restarted(server_of(server), proxying)
     played = ReplayCommandOptions(**vars(matching), log=log)
     recording = None if output is None else _added(output, back, redaction)
     if file is not None:
         if file.exists() and mode in (None, "none", "once"):
+            if proxying.restart_on and not console.quiet:
+                say(
+                    f"--restart-on: {file} exists and is replayed, so there is no server to restart"
+                )
             return play([file], played, listening, console, faults=faults_of(faults))
         if file.exists() and mode == "new_episodes":
             played = replace(played, on_miss="live")

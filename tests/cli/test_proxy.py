@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,8 @@ def test_a_server_that_is_restarted(run: Run, given: Given, tmp_path: Path) -> N
         ("--restart-on **/deep -- x", "no file matches **/deep"),
         ("--restart-on a.py", "name the server"),
         (f"--restart-on a.py --url {URL}", "mcpmock does not start the server at a URL"),
+        ("--restart-on a.py --cassette c.jsonl -- x", "needs a --mode that starts the server"),
+        ("--restart-on a.py --cassette c.jsonl --mode none -- x", "needs a --mode that starts"),
         ("--restart-grace 1s -- x", "--restart-grace needs --restart-on"),
         ("--restart-on a.py --restart-grace soon -- x", "Invalid value for '--restart-grace'"),
     ],
@@ -195,11 +198,13 @@ ASKS = [INITIALIZE, request(1, "tools/list")]
 MORE = request(2, "tools/call", {"name": "new"})
 
 
-def said(recording: Recording, mode: str, *asks: bytes) -> tuple[int, int, str]:
+def said(
+    recording: Recording, mode: str, *asks: bytes, options: Sequence[str] = ()
+) -> tuple[int, int, str]:
     """The status, how many answers came, and what was told of a client that asks all this."""
     words = [sys.executable, "-m", "mcpmock", "proxy", "--cassette", str(recording.file)]
     done = subprocess.run(
-        [*words, "--mode", mode, *recording.server],
+        [*words, "--mode", mode, *options, *recording.server],
         input=b"".join(raw + b"\n" for raw in (*ASKS, *asks)),
         capture_output=True,
         timeout=30,
@@ -241,6 +246,18 @@ def test_a_cassette(recording: Recording, mode: str) -> None:
     assert ((0, 3) if asked else (1, 2), int(asked)) == ((status, answers), recording.started)
     assert (2 if mode == "new_episodes" else 1) == len(load(recording.file).takes)
     assert [recording.file.name] == [one.name for one in recording.file.parent.glob("*.jsonl*")]
+
+
+@pytest.mark.e2e
+def test_nothing_to_restart(recording: Recording) -> None:
+    """With `once` the server may be restarted while it is recorded; a replay has none."""
+    watched = ["--restart-on", str(recording.file.parent / "*.py")]
+    (recording.file.parent / "a.py").touch()
+
+    assert (0, 2, "") == said(recording, "once", options=watched)
+    status, answers, told = said(recording, "once", options=watched)
+    why = f"{recording.file} exists and is replayed, so there is no server to restart"
+    assert (0, 2, f"mcpmock: --restart-on: {why}\n") == (status, answers, told)
 
 
 @pytest.mark.e2e
