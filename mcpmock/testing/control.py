@@ -276,7 +276,7 @@ def _checked(
 
 
 def _read(
-    cassette: str,
+    cassette: str | None,
     options: Mapping[str, Any],
     folder: str,
     more: Mapping[str, Any],
@@ -285,6 +285,10 @@ def _read(
     """Return the settings of a server. Raises TypeError, McpMockError for wrong options."""
     if not isinstance(options, dict):
         raise TypeError(f"options {options!r}: give an object")
+    if not isinstance(cassette, str) or not cassette:
+        raise TypeError(f"cassette={cassette!r}: give the name of one cassette")
+    if options.get("server") is not None and options.get("serverUrl") is not None:
+        raise TypeError("server and serverUrl are mutually exclusive")
     check_known(options, [*KEYWORDS], "mcpmock()", "option {}")
     given = {KEYWORDS[name]: value for name, value in options.items()}
     words = {"cassette": cassette, **given, **more}

@@ -335,6 +335,10 @@ WAYS_TO_PROGRAM: list[tuple[dict[str, str], str | None, str]] = [
     ({"python3": "exit 1", "python": "shift; shift; $PROGRAM"}, None, "found"),
     ({}, "$FILE", "found"),
     ({}, "$PYTHON -m mcpmock", "found"),
+    ({"mcpmock": "exit 3"}, None, r"true mcpmock: .*/mcpmock: ended \(exit status 3\); install it"),
+    ({"mcpmock": "echo hello"}, None, "true mcpmock: .*/mcpmock: does not answer as mcpmock does;"),
+    ({"mcpmock": "echo null"}, None, "true mcpmock: .*/mcpmock: does not answer as mcpmock does;"),
+    ({}, "/my tools/mcpmock", "true mcpmock: /my: .*; MCPMOCK is /my tools/mcpmock; install it"),
     ({}, "/no/mcpmock", "true mcpmock: /no/mcpmock: .* install it with `pip install mcpmock`"),
     ({}, None, "true mcpmock: there is no program mcpmock: install it with `pip install"),
 ]

@@ -172,7 +172,9 @@ async def test_only_a_test_that_passes_replaces_a_cassette(
     [
         ("start", {"cassette": "no.jsonl"}, "there is no cassette .*; record it with"),
         ("start", {"cassette": "no.jsonl", "options": {"server": ["x"]}}, "MCPMOCK_RECORD=once"),
-        ("start", {"cassette": 5}, "cassette=5: give the name of one cassette"),
+        ("start", {"cassette": 5}, "cassette=5: give the name of one cassette$"),
+        ("start", {"cassette": ""}, "cassette='': give the name of one cassette$"),
+        ("start", {"cassette": None}, "cassette=None: give the name of one cassette$"),
         ("start", {"options": {"ordr": "any"}}, r"no option ordr. Did you mean order\?"),
         ("start", {"options": {"order": "some"}}, "order"),
         ("start", {"options": {"match": 1}}, "match"),
@@ -182,7 +184,11 @@ async def test_only_a_test_that_passes_replaces_a_cassette(
         ("start", {"options": {"record": "sometimes"}}, "no record mode 'sometimes'"),
         ("start", {"mode": "sometimes"}, "no record mode 'sometimes'"),
         ("start", {"options": {"record": "all"}}, "name one in the options, server"),
-        ("start", {"options": {"server": ["x"], "serverUrl": "http://x.test"}}, "exclusive"),
+        (
+            "start",
+            {"options": {"server": ["x"], "serverUrl": "http://x.test"}},
+            "^server and serverUrl ",
+        ),
         ("start", {"options": {"unused": "no"}}, "no value of unused"),
         ("start", {"options": {"cassette": "b.jsonl"}}, "no option cassette"),
         ("start", {"race": {"i": 1}}, "give one of races"),

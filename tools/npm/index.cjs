@@ -18,6 +18,7 @@ Symbol.asyncDispose ??= Symbol('Symbol.asyncDispose');
 
 const IDLE_MS = 5000;
 const RUNNER_POLL_MS = 250;
+const NO_ANSWER = 'does not answer as mcpmock does';
 const HOW_TO_GET_IT =
   'install it with `pip install mcpmock`, `pipx install mcpmock` or `uv tool install mcpmock`, ' +
   'or set MCPMOCK to its path';
@@ -70,6 +71,28 @@ function command() {
   return found;
 }
 
+/** The error of a program that does not do as mcpmock does. */
+function unusable(program, why) {
+  const given = process.env.MCPMOCK;
+  const named = given ? `MCPMOCK is ${given}; ` : '';
+  return new McpmockError(`mcpmock: ${program}: ${why}; ${named}${HOW_TO_GET_IT}`);
+}
+
+/** How a process ended. */
+function ending(status, signal) {
+  return `ended (${signal ?? `exit status ${status}`})`;
+}
+
+/** The answer in a line of `mcpmock control`; undefined if the line is none. */
+function answerIn(line) {
+  try {
+    const answer = JSON.parse(line);
+    return answer && 'id' in answer ? answer : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
 /** The result in an answer, or the error in it. */
 function resultOf(answer) {
   if (answer.error) throw new McpmockError(answer.error.message, answer.error.misses);
@@ -78,23 +101,28 @@ function resultOf(answer) {
 
 /** The process `mcpmock control`. Node waits for it only while it owes an answer. */
 class Control {
+  #program;
   #child;
   #waiting = new Map();
   #next = 1;
   #open = 0;
   #idle;
   #rest = '';
+  #answered = false;
   #ended;
 
   constructor() {
     const [program, ...words] = command();
+    this.#program = program;
     this.#child = spawn(program, [...words, 'control'], { stdio: ['pipe', 'pipe', 'inherit'] });
     this.#child.stdin.on('error', () => {}); // the exit says why
     this.#child.stdout.setEncoding('utf8').on('data', (text) => this.#read(text));
-    this.#child.on('error', (error) => this.#end(`${program}: ${error.message}; ${HOW_TO_GET_IT}`));
-    this.#child.on('close', (status, signal) =>
-      this.#end(`mcpmock control ended (${signal ?? `exit status ${status}`})`),
-    );
+    this.#child.on('error', (error) => this.#end(unusable(program, error.message)));
+    this.#child.on('close', (status, signal) => {
+      const how = ending(status, signal);
+      const late = new McpmockError(`mcpmock: mcpmock control ${how}`);
+      this.#end(this.#answered ? late : unusable(program, how));
+    });
     this.#hold(false);
   }
 
@@ -129,14 +157,20 @@ class Control {
     const lines = (this.#rest + text).split('\n');
     this.#rest = lines.pop();
     for (const line of lines) {
-      const answer = JSON.parse(line);
+      const answer = answerIn(line);
+      if (!answer) {
+        this.#end(unusable(this.#program, NO_ANSWER));
+        this.#child.kill();
+        return;
+      }
+      this.#answered = true;
       this.#waiting.get(answer.id)?.resolve(answer);
     }
   }
 
-  #end(why) {
+  #end(error) {
     if (control === this) control = undefined;
-    this.#ended ??= new McpmockError(`mcpmock: ${why}`);
+    this.#ended ??= error;
     for (const { reject } of this.#waiting.values()) reject(this.#ended);
   }
 
@@ -273,14 +307,16 @@ function races(cassette, match, { reactions } = {}) {
     maxBuffer: 1 << 26,
     stdio: ['pipe', 'pipe', 'inherit'],
   });
-  if (ran.error) throw new McpmockError(`mcpmock: ${program}: ${ran.error.message}; ${HOW_TO_GET_IT}`);
-  if (!ran.stdout) throw new McpmockError(`mcpmock: ${program} ended (exit status ${ran.status})`);
-  return resultOf(JSON.parse(ran.stdout));
+  if (ran.error && ran.status === null) throw unusable(program, ran.error.message);
+  if (!ran.stdout) throw unusable(program, ending(ran.status, ran.signal));
+  const answer = answerIn(ran.stdout);
+  if (!answer) throw unusable(program, NO_ANSWER);
+  return resultOf(answer);
 }
 
 /** A path, of a string or of a `file:` URL. */
 function file(given) {
-  return given instanceof URL || String(given).startsWith('file:') ? fileURLToPath(given) : given;
+  return given instanceof URL || String(given).startsWith('file:') ? fileURLToPath(given) : given ?? null;
 }
 
 /** The options, with paths for the URLs in them. */
