@@ -2,5 +2,7 @@
 touches a disk.
 """
 
+FORMAT = 1
+"""The version of the format that is written and read."""
 HEADER_START = b'{"mcpmock":'
 """How every cassette begins, unless it is packed."""

@@ -13,8 +13,8 @@ import msgspec
 
 from mcpmock.protocol.messages import member
 
-from . import HEADER_START
-from .model import FORMAT, Damage, Header
+from . import FORMAT, HEADER_START
+from .model import Damage, Header
 from .parser import footer_of, header_within, read, unreadable
 
 SUBSTITUTE = msgspec.json.encode(Header(mcpmock=FORMAT, tool="mcpmock recover"))

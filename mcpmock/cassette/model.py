@@ -25,8 +25,6 @@ from mcpmock.protocol import messages
 from mcpmock.protocol.messages import C2S, Frame
 from mcpmock.protocol.raw_json import UNREADABLE, members
 
-FORMAT = 1
-
 
 class Header(msgspec.Struct, omit_defaults=True, kw_only=True):
     """The first line of a take. `target` is for people: nothing ever runs or dials it."""

@@ -17,9 +17,8 @@ from msgspec import UNSET, Struct, field
 from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.raw_json import UNREADABLE
 
-from . import HEADER_START
+from . import FORMAT, HEADER_START
 from .model import (
-    FORMAT,
     Cassette,
     Damage,
     Event,

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mcpmock.cassette import HEADER_START
+from mcpmock.cassette import FORMAT, HEADER_START
 
 if TYPE_CHECKING:
     from mcpmock.channels.child_process import ChildProcess
@@ -31,7 +31,7 @@ _FLAGS = {
 }
 """The options without a value that no other contradicts."""
 _OUTPUT = {"record": {"-o", "--output"}, "drive": {"-o", "--output"}, "proxy": {"--record"}}
-_MAX_HEADER_BYTES = 64 * 1024
+_START = HEADER_START + b"%d," % FORMAT
 _MAX_PLAYED_BYTES = 4 * 1024 * 1024
 """A longer cassette takes longer to be read, here and by the command, than an early start saves."""
 _started: list[ChildProcess] = []
@@ -124,19 +124,13 @@ def is_sure_to_open(output: str) -> bool:
         return os.access(output, os.W_OK | os.X_OK)
     if os.path.lexists(output):
         writable = os.access(output, os.W_OK) and not os.path.islink(output)
-        return writable and _is_readable(_start_of(output))
+        return writable and _begins_as_cassette(output)
     return bool(output) and os.access(os.path.dirname(output) or ".", os.W_OK | os.X_OK)
 
 
-def _is_readable(start: bytes) -> bool:
-    from mcpmock.cassette.parser import unreadable
-
-    return start.startswith(HEADER_START) and unreadable(start.partition(b"\n")[0]) is None
-
-
-def _start_of(file: str) -> bytes:
+def _begins_as_cassette(file: str) -> bool:
     """Read nothing, if this is no file: what is read from a pipe is gone."""
     if not (os.path.isfile(file) and os.access(file, os.R_OK)):
-        return b""
+        return False
     with open(file, "rb") as opened:
-        return opened.read(_MAX_HEADER_BYTES)
+        return opened.read(len(_START)) == _START

@@ -15,7 +15,8 @@ from datetime import datetime
 import attrs
 import msgspec
 
-from mcpmock.cassette.model import FORMAT, Event, Footer, Gap, Header, event_line
+from mcpmock.cassette import FORMAT
+from mcpmock.cassette.model import Event, Footer, Gap, Header, event_line
 from mcpmock.protocol.http_reply import flatten
 from mcpmock.protocol.messages import C2S, Frame
 from mcpmock.protocol.raw_json import UNREADABLE, Span, splice, walk

@@ -11,7 +11,8 @@ from typing import Any
 import attrs
 import msgspec
 
-from mcpmock.cassette.model import FORMAT, Cassette, Header, Take
+from mcpmock.cassette import FORMAT
+from mcpmock.cassette.model import Cassette, Header, Take
 from mcpmock.cassette.parser import read
 from mcpmock.trials.oracle import Broken, Verdict
 

@@ -8,9 +8,7 @@ This is the one module of the room that reads a file. `cli` and `testing` are ab
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
-
-from msgspec import Struct
+from typing import Any, NamedTuple
 
 from mcpmock.errors import FileMistakes, McpMockError
 from mcpmock.printable import did_you_mean
@@ -31,7 +29,7 @@ class ProjectFileError(FileMistakes):
     """A project file has mistakes: all of them, each with its place."""
 
 
-class ProjectFile(Struct, frozen=True):
+class ProjectFile(NamedTuple):
     """What a project file says."""
 
     path: Path

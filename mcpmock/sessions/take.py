@@ -17,6 +17,7 @@ from typing import Any
 import trio
 from msgspec import Struct, field, structs
 
+from mcpmock.cassette import FORMAT
 from mcpmock.cassette.file import (
     TakeFile,
     find_siblings,
@@ -26,7 +27,7 @@ from mcpmock.cassette.file import (
     sibling_path,
     words_of,
 )
-from mcpmock.cassette.model import FORMAT, Header
+from mcpmock.cassette.model import Header
 from mcpmock.cassette.project_folder import find_recording, is_in_project_folder
 from mcpmock.errors import CassetteError, RecordingIncomplete
 from mcpmock.printable import first_of, many, mcpmock_command

@@ -21,8 +21,9 @@ from mcpmock.api.cassettes import load
 from mcpmock.api.log import MAX_LAST_MESSAGES, Log
 from mcpmock.api.server import replay_options
 from mcpmock.batch.match_rules import rules_beside
+from mcpmock.cassette import FORMAT
 from mcpmock.cassette.file import rewrite
-from mcpmock.cassette.model import FORMAT, Cassette, Event, Footer, Header, event_line
+from mcpmock.cassette.model import Cassette, Event, Footer, Header, event_line
 from mcpmock.cassette.parser import read
 from mcpmock.errors import McpMockError
 from mcpmock.faults.control import FaultControl, is_file, plan_of

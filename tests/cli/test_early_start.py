@@ -18,7 +18,8 @@ SEEN = """
 import sys
 def note(event, args):
     if event == "subprocess.Popen" and args[0] == "cat":
-        print("started", "click" in sys.modules or "trio" in sys.modules, file=sys.stderr)
+        there = [name for name in ("click", "msgspec", "trio") if name in sys.modules]
+        print("started", *there, file=sys.stderr)
 sys.addaudithook(note)
 from mcpmock.cli import main
 main()
@@ -26,7 +27,7 @@ main()
 
 
 def started(*arguments: object) -> list[bytes]:
-    """The lines that say that the server `cat` is started, and whether click or trio is there."""
+    """The lines that say that the server `cat` is started, and which libraries are there."""
     done = subprocess.run(
         [sys.executable, "-c", SEEN, *map(str, arguments), "--", "cat"],
         stdin=subprocess.DEVNULL,
@@ -38,22 +39,27 @@ def started(*arguments: object) -> list[bytes]:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize(
-    "command",
+    ("command", "libraries"),
     [
-        ("record", "-o", "b.jsonl"),
-        ("proxy", "-q", "--record", "b.jsonl"),
-        ("drive", "-o", "b.jsonl", "a.jsonl"),
-        ("verify", "a.jsonl"),
+        ("record -o b.jsonl", b""),
+        ("record -o a.jsonl", b""),
+        ("record -o folder/", b""),
+        ("proxy -q --record b.jsonl", b""),
+        ("drive -o b.jsonl a.jsonl", b" msgspec"),
+        ("verify a.jsonl", b" msgspec"),
     ],
 )
 def test_a_server_is_started_first(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: tuple[str, ...]
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, command: str, libraries: bytes
 ) -> None:
-    """It starts before anything large is imported, and once only."""
+    """It starts before anything large is imported, and once only; only a cassette to play is read
+    before.
+    """
     monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
     (tmp_path / "a.jsonl").write_bytes(cassette_bytes(("c2s", INITIALIZE)))
 
-    assert [b"started False"] == started(*command)
+    assert [b"started" + libraries] == started(*command.split())
 
 
 @pytest.mark.e2e

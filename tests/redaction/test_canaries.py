@@ -9,8 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from mcpmock.cassette import FORMAT
 from mcpmock.cassette.file import open_take
-from mcpmock.cassette.model import FORMAT, Header, event_line
+from mcpmock.cassette.model import Header, event_line
 from mcpmock.cassette.parser import read
 from mcpmock.protocol.messages import C2S, S2C, Frame, HttpRequest, Stderr
 from mcpmock.recording.recorder import Ledger, Recorder

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from mcpmock.cassette.model import FORMAT, Header, Take, event_line
+from mcpmock.cassette import FORMAT
+from mcpmock.cassette.model import Header, Take, event_line
 from mcpmock.cassette.parser import read
 from mcpmock.matching.match_rule import MatchRules
 from mcpmock.protocol.messages import C2S, S2C, Frame, encode

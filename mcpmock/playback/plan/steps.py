@@ -14,8 +14,8 @@ from typing import NamedTuple
 import msgspec
 from msgspec import UNSET, Struct, field
 
+from mcpmock.cassette import FORMAT
 from mcpmock.cassette.model import (
-    FORMAT,
     Cassette,
     Episode,
     Event,
