@@ -157,9 +157,10 @@ class LiveSession:
         """
         if self._needs_loop(frames):
             return
-        until = trio.current_time() + MAX_FOLLOWING_S
+        clock = trio.lowlevel.current_clock()
+        until = clock.current_time() + MAX_FOLLOWING_S
         for following in short_wait.receive():
-            now = trio.current_time()
+            now = clock.current_time()
             self._enter(following, now)
             if now > until or self._needs_loop(following):
                 return
@@ -171,7 +172,7 @@ class LiveSession:
         like, pipeline = frames[-1], self.pipeline
         end = self.client if like.direction is S2C else self.server or self.client
         return (
-            self._over.is_set()
+            pipeline.hung_up is not None
             or pipeline.next_due is not None
             or pipeline.halted_until(like.direction) is not None
             or end in self._gone

@@ -16,11 +16,11 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import MAX_HELD_BYTES, MemoryChannel, memory_pair
 from mcpmock.channels.short_wait import PipeSource
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
+from mcpmock.pipeline.stage import Action, Halt, Hangup, Send, Stage, Wake
 from mcpmock.playback.player import PlayerOptions, SessionSelection
 from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.timing import Pace, Timing
-from mcpmock.protocol.messages import C2S, S2C, Direction, Frame, ProcessExit, StreamEnd
+from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, StreamEnd
 from mcpmock.runner import DEAF_AFTER_S, FLUSH_TIMEOUT_S, LiveSession, run
 from tests.support import (
     INITIALIZE,
@@ -62,8 +62,8 @@ class HangsUp(Stage):
 class Halts(Stage):
     """The client is not read for a second."""
 
-    def halted_until(self, direction: Direction) -> float | None:
-        return 1.0 if direction is C2S else None
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
+        return (Send(seen), Halt(C2S, 1.0))
 
 
 async def frames_of(channel: MemoryChannel) -> list[Frame]:
@@ -489,7 +489,6 @@ class Holding(Stage):
     """
 
     seconds: float
-    halts: float | None = None
     held: list[Frame] = attrs.field(factory=list)
     until: float | None = None
 
@@ -497,13 +496,9 @@ class Holding(Stage):
     def held_until(self) -> float | None:
         return self.until
 
-    def halted_until(self, direction: Direction) -> float | None:
-        return self.halts if direction is C2S else None
-
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
         if seen[0].direction is C2S:
-            self.halts = now + self.seconds
-            return (Send(seen),)
+            return (Send(seen), Halt(C2S, self.seconds))
         self.held += seen
         self.until = now + self.seconds
         return (Wake(self.until),)

@@ -106,9 +106,6 @@ class FaultEngine(Stage):
         ends = self._state.queue.until, self._state.open_until
         return max((end for end in ends if end is not None), default=None)
 
-    def halted_until(self, direction: m.Direction) -> float | None:
-        return self._state.unread_until.get(direction)
-
     def begin(self, now: float) -> Iterable[Action]:
         if self._triggers.began is None:
             self._triggers.began = now

@@ -64,7 +64,6 @@ class SessionState:
 
     queue: DelayQueue = attrs.field(factory=DelayQueue)
     exchanges: MutedExchanges = attrs.field(factory=MutedExchanges)
-    unread_until: dict[m.Direction, float] = attrs.field(factory=dict)
     stream: int | None = None
     open_until: float | None = None
     """Let the session not end before."""
@@ -73,10 +72,6 @@ class SessionState:
     def __bool__(self) -> bool:
         """Return whether anything that was done may concern what comes next."""
         return bool(self.queue or self.exchanges or self._lost_ways)
-
-    def stop_reading(self, direction: m.Direction, until: float) -> None:
-        """Read nothing more of what goes this way until then."""
-        self.unread_until[direction] = until
 
     def stay_open(self, until: float) -> None:
         """Let the session not end before."""

@@ -20,7 +20,7 @@ from msgspec import Struct, field
 
 from mcpmock.protocol.messages import C2S, Direction, Frame
 
-from .stage import PASS, Action, Hangup, Send, Stage, Wake
+from .stage import PASS, Action, Halt, Hangup, Send, Stage, Wake
 
 
 class Pipeline(Struct, eq=False):
@@ -30,6 +30,7 @@ class Pipeline(Struct, eq=False):
 
     stages: Sequence[Stage]
     hung_up: Hangup | None = None
+    _halted: dict[Direction, float] = field(default_factory=dict)
     _due: list[tuple[float, int, int, Action]] = field(default_factory=list)
     _order: count[int] = field(default_factory=count)
     _out: list[Sequence[Frame]] = field(default_factory=list)
@@ -77,12 +78,7 @@ class Pipeline(Struct, eq=False):
 
     def halted_until(self, direction: Direction) -> float | None:
         """Return until when the source of this direction must not be read; None if it may be."""
-        latest = None
-        for stage in self.stages:  # a loop, not `max`: this runs for every batch
-            until = stage.halted_until(direction)
-            if until is not None and (latest is None or until > latest):
-                latest = until
-        return latest
+        return self._halted.get(direction) if self._halted else None
 
     def _held_before(self, place: int) -> float | None:
         held = [stage.held_until for stage in self.stages[:place]]
@@ -118,6 +114,8 @@ class Pipeline(Struct, eq=False):
                     self._hang_up(now + max(after, 0.0), place, action, now)
                 case Wake(at):
                     self._schedule(at, place, action)
+                case Halt(way, seconds):
+                    self._halted[way] = max(now + seconds, self._halted.get(way, now))
 
     def _hang_up(self, due: float, place: int, action: Hangup, now: float) -> None:
         """Hang up, as soon as stages nearer to the client hold back nothing more: a stage that

@@ -39,7 +39,14 @@ class Hangup(msgspec.Struct):
     after: float = 0.0
 
 
-Action = Send | Wake | Hangup
+class Halt(msgspec.Struct):
+    """Read nothing more of what goes in this direction, for so many seconds from now."""
+
+    direction: Direction
+    seconds: float
+
+
+Action = Send | Wake | Hangup | Halt
 
 
 PASS: tuple[Action, ...] = (Send(()),)
@@ -57,10 +64,6 @@ class Stage:
         """When the last frame that it holds back is due; None if it holds none. The end of a
         session waits for it.
         """
-        return None
-
-    def halted_until(self, direction: Direction) -> float | None:  # noqa: ARG002
-        """Return until when the source of this direction must not be read; None if it may be."""
         return None
 
     def begin(self, now: float) -> Iterable[Action]:  # noqa: ARG002

@@ -130,8 +130,9 @@ class Recorder(Stage):
             t = ledger.time(now)
             lines = ledger.gap_lines(t) if ledger.gaps else []
             first = ledger.events + len(lines) + 1
-            if self._plain(seen):
-                lines += self._lines(first, t, seen)
+            raws = [frame.raw for frame in seen if frame.fact is None]
+            if len(raws) == len(seen) and last.exchange is None and self.session == 1:
+                lines += self._lines(first, t, seen, raws)
             elif self._whole(seen):
                 lines += [self._line(n, t, frame) for n, frame in enumerate(seen, first)]
             else:
@@ -172,45 +173,24 @@ class Recorder(Stage):
         except Exception as error:  # noqa: BLE001 (law 6, as above)
             self._lose([0], error)
 
-    def _plain(self, frames: Sequence[Frame]) -> bool:
-        """Return whether these are lines of stdio, each of them whole: then all are looked at in
-        one go.
-
-        What comes in pieces comes with them at either end; HTTP has them anywhere.
-        """
-        first, last = frames[0], frames[-1]
-        return (
-            self.session == 1
-            and first.exchange is None
-            and last.exchange is None
-            and type(first.fact) is not Fragment
-            and type(last.fact) is not Fragment
-        )
-
     def _whole(self, frames: Sequence[Frame]) -> bool:
         """Return whether each of these is an event of its own, as nearly all of an exchange are."""
         kinds = [type(frame.fact) for frame in frames]
         return not self.ledger.reassembly and _IN_PARTS.isdisjoint(kinds)
 
-    def _lines(self, first: int, t: int, frames: Sequence[Frame]) -> list[bytes]:
-        """Return the lines of what one read gave: ordinary messages are looked at in one go, and
-        mostly that is all.
+    def _lines(
+        self, first: int, t: int, frames: Sequence[Frame], raws: Sequence[bytes]
+    ) -> list[bytes]:
+        """Return the lines of messages of stdio that one read gave: they are looked at in one go,
+        and mostly that is all. `raws` are their bytes.
         """
         redactor = self.ledger.redactor
-        if len(frames) > 1:
-            raws = [frame.raw for frame in frames if frame.fact is None]
+        if len(raws) > 1:
             block = b"\n".join(raws)
-            if (
-                len(raws) == len(frames)
-                and are_embeddable(raws, block)
-                and (redactor is None or not redactor.suspicious(block))
-            ):
+            if are_embeddable(raws, block) and (redactor is None or not redactor.suspicious(block)):
                 return message_lines(first, t, frames, raws)
         elif (  # speed: 2.5 us, as a batch of one 3.3 (tools/bench.py --processor)
-            redactor is not None
-            and frames[0].fact is None
-            and frames[0].raw.startswith(_JSON)
-            and not redactor.suspicious(frames[0].raw)
+            redactor is not None and raws[0].startswith(_JSON) and not redactor.suspicious(raws[0])
         ):
             return [event_line(first, t, frames[0])]
         return [self._line(n, t, frame) for n, frame in enumerate(frames, first)]

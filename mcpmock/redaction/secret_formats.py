@@ -217,7 +217,8 @@ def suspicious(data: bytes) -> bool:
     if len(data) > _WINDOW_BYTES:
         starts = range(0, len(data), _WINDOW_BYTES - _WINDOW_OVERLAP_BYTES)
         return any(suspicious(data[start : start + _WINDOW_BYTES]) for start in starts)
-    folded = _reversed(bytearray(data).translate(_FOLD, _BETWEEN_NAME_AND_SIGN))
+    folded = bytearray(data).translate(_FOLD, _BETWEEN_NAME_AND_SIGN)
+    folded.reverse()  # in half the time of a slice
     ends = _SIGN_AND_LAST_WORD.findall(folded)
     if ends and len(ends) > data.count(_PROGRESS_TOKEN) and _names_secrets(data):
         return True
@@ -335,14 +336,10 @@ def _text(name: bytes) -> str:
     return name.decode("utf-8", "replace")
 
 
-def _reversed(data: bytearray) -> bytearray:
-    data.reverse()  # in half the time of a slice
-    return data
-
-
 def _names_secrets(data: bytes) -> bool:
     """Return whether the name of a secret stands before a sign and a text."""
-    backwards = _reversed(bytearray(data))
+    backwards = bytearray(data)
+    backwards.reverse()
     names = _COLON_AND_NAME.findall(backwards) + _EQUALS_AND_NAME.findall(backwards)
     return any(map(_names_a_secret, {*names}))
 

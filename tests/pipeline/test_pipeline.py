@@ -8,8 +8,8 @@ import attrs
 import pytest
 
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.pipeline.stage import Action, Hangup, Send, Stage, Wake
-from mcpmock.protocol.messages import C2S, S2C, Direction, Frame
+from mcpmock.pipeline.stage import Action, Halt, Hangup, Send, Stage, Wake
+from mcpmock.protocol.messages import C2S, S2C, Frame
 from tests.support import c2s, s2c, script
 
 A, B = b"a", b"b"
@@ -203,17 +203,13 @@ def test_batches_stay_together() -> None:
 
 @attrs.define
 class Holds(Stage):
-    """Holds and halts until the times given."""
+    """Holds until the time given."""
 
     until: float | None = None
-    halts: float | None = None
 
     @property
     def held_until(self) -> float | None:
         return self.until
-
-    def halted_until(self, direction: Direction) -> float | None:
-        return self.halts if direction is C2S else None
 
 
 def test_what_stages_hold() -> None:
@@ -223,10 +219,11 @@ def test_what_stages_hold() -> None:
 
 
 def test_what_stages_halt() -> None:
-    """Nothing is to be read that way, for the longest of the times."""
-    row = Pipeline([Holds(halts=2), Stage(), Holds(halts=1)])
+    """Nothing is to be read that way, until the last of the times."""
+    row = Pipeline([Says((Halt(C2S, 2.0),)), Stage(), Says((Halt(C2S, 1.0),))])
+    row.begin(5.0)
 
-    assert (2, None) == (row.halted_until(C2S), row.halted_until(S2C))
+    assert (7, None) == (row.halted_until(C2S), row.halted_until(S2C))
 
 
 def test_who_hangs_up_waits_for_what_is_held_before_the_client() -> None:

@@ -26,7 +26,7 @@ from mcpmock.faults.segments import On
 from mcpmock.faults.session_calls import answered_calls
 from mcpmock.faults.session_state import Effect
 from mcpmock.options.units import Ordinal, Rate, Seconds, Size, to_bytes, to_rate, to_seconds
-from mcpmock.pipeline.stage import Send
+from mcpmock.pipeline.stage import Halt, Send
 
 
 @frozen(kw_only=True)
@@ -223,9 +223,8 @@ class Backpressure(Fault, usually="server", transports=("stdio",)):
     time: Seconds = attrs.field(default=1.0, converter=to_seconds)
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        way = matched.direction
         yield matched.passed()
-        yield Effect(lambda session, now: session.stop_reading(way, now + self.time))
+        yield Halt(matched.direction, self.time)
 
 
 @frozen(kw_only=True)
