@@ -99,7 +99,6 @@ class Redactor(TextRedactor):
     def _known_in_head(self, head: HttpRequest | HttpResponse) -> HttpRequest | HttpResponse:
         from .headers import is_of_protocol
 
-        self.table.path = ()
         headers = [
             (name, self._known_in_field(text, own=not is_of_protocol(name)))
             for name, text in head.headers

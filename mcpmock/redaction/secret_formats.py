@@ -258,7 +258,7 @@ def evident_formats(raw: bytes, span: Span) -> Iterator[Found]:
         value = raw[found.start : found.end]
         if kind not in _EVIDENT or len({*value}) < _MIN_DIFFERENT:
             continue
-        parts = value.split(b".") if kind == "jwt" else ()  # that of jwt.io is of John Doe, 12345
+        parts = value.split(b".")  # of a JWT; that of jwt.io is of John Doe, 12345
         if not any(_EXAMPLE.search(part) for part in (value, *map(_decoded, parts))):
             yield found, kind
 

@@ -172,6 +172,7 @@ def test_a_torn_secret() -> None:
         ('{"password": "abc"', '{"password": "mcpmock:secret:password:1"'),
         ("plain banner on port=3000", "plain banner on port=3000"),
         ("max_tokens=5", "max_tokens=5"),
+        ("TOKEN=%ff%00abc x", "TOKEN=mcpmock:secret:token:1 x"),
         ("password=a password=b password=a", "password={p}:1 password={p}:2 password={p}:1"),
         ("url?token=abc", "url?token={t}"),
     ],

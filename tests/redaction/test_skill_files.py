@@ -146,7 +146,9 @@ def test_takes_are_apart() -> None:
     assert [ENTRY, TRUE] == entries(with_true_digests(takes))
 
 
-@pytest.mark.parametrize("line", [b'{"n":1,"t":0,"d":"s2c","stderr":"@"}', b'{"n":1,"t":0,"m":"@'])
+@pytest.mark.parametrize(
+    "line", [b'{"n":1,"t":0,"d":"s2c","end":{@:1}}', b'{"n":1,"t":0,"d":"s2c","m":@']
+)
 def test_lines_that_are_no_messages(line: bytes) -> None:
     """They name no file, and nothing does before a header."""
     line = line.replace(b"@", b'"digest"')

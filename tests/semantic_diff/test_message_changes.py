@@ -55,6 +55,8 @@ STEP = "notifications/progress $"
         (within(STEPS[0]), within(STEPS[1]), [f"notification-changed {STEP}.params.progress"]),
         (within(*STEPS), within(STEPS[1], STEPS[0], STEPS[2]), ["messages-reordered tools/call $"]),
         (within(STEPS[0]), (ASK, ANSWER, STEPS[0]), ["messages-reordered tools/call $"]),
+        (within(*STEPS[:2]), (ASK, STEPS[1], STEPS[0]),
+         ["answer-missing tools/call $", "messages-reordered tools/call $"]),
         (within(s(LOG), STEPS[0]), within(STEPS[0], s(LOG)), []),
         (within(s(LOG), s(OTHER_LOG)), within(s(OTHER_LOG), s(LOG)),
          ["messages-reordered tools/call $"]),

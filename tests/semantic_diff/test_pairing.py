@@ -10,7 +10,7 @@ from mcpmock.matching.match_rule import MatchRules
 from mcpmock.semantic_diff.conversations import RecordedConversation, read_conversations
 from mcpmock.semantic_diff.message import DiffMessage
 from mcpmock.semantic_diff.pairing import by_key, pair_calls, pair_conversations
-from tests.support import c, call, cassette, response, s
+from tests.support import c, call, cassette, request, response, s
 
 
 def made(*asked: Any) -> list[DiffMessage]:
@@ -55,6 +55,19 @@ def test_what_is_left_stands_for_what_is_nearest() -> None:
     assert ("01 10", "", "") == pairs(old, new)
     assert ("", "01", "01") == pairs(old, new, exactly=True)
     assert ("00 11", "", "") == pairs(made({"x": 1, "y": 1}, {"x": 1, "y": 2}), made({"x": 1}, {}))
+
+
+def test_what_a_client_adds_to_a_request_does_not_part_calls() -> None:
+    """Its own members of `_meta` differ from one version of it to the next."""
+    old, new = (
+        read_conversations(
+            cassette(c(request(1, "tools/call", {"name": "t", "_meta": {"own": version}}))),
+            one_session=False,
+        )[0].calls
+        for version in (1, 2)
+    )
+
+    assert ("00", "", "") == pairs(old, new, exactly=True)
 
 
 def test_calls_that_are_equal_under_rules() -> None:

@@ -262,6 +262,8 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "a member that may not be": (branches("anyOf", of(a=False), S), of(v=S), LESS),
     "more members": (of("v", v=S), {**of("v", v=S), "minProperties": 2}, LESS),
     "an integer in allOf": (branches("allOf", I, N), of(v=I), SAME),
+    "integers in a branch": (branches("anyOf", {**I, "maximum": 0}, {**N, "minimum": 5}),
+                             branches("anyOf", {**N, "maximum": 0}, {**N, "minimum": 5}), MORE),
     "an integer behind in allOf": (branches("allOf", N, I), of(v=I), SAME),
     "values of both": (branches("allOf", {"enum": ["a", "b"]}, {"enum": ["b", "c"]}), of(v={"const": "b"}), SAME),
     "an enum and a constant": (of(v={"enum": ["a", "b"], "const": "a"}), of(v={"const": "a"}), SAME),
@@ -274,6 +276,10 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "contains none": (of(v={"contains": S, "minContains": 0}), of(v={}), SAME),
     "contains a few": (of(v={}), of(v={"contains": S, "minContains": 0, "maxContains": 3}), LESS),
     "contains fewer": (of(v={"contains": S, "maxContains": 3}), of(v={"contains": S, "maxContains": 2}), LESS),
+    "contains less, and a few": (
+        of(v={"contains": S}), of(v={"contains": {**S, "minLength": 1}, "maxContains": 2}), BOTH),
+    "contains less, and more": (
+        of(v={"contains": S, "maxContains": 2}), of(v={"contains": {**S, "minLength": 1}}), UNKNOWN),
     "contains two": (of(v={"contains": S}), of(v={"allOf": [{"contains": S}, {"contains": N}]}), LESS),
     "names of two": (branches("allOf", {"propertyNames": {"maxLength": 3}}, {"propertyNames": {"minLength": 2}}),
                      of(v={"propertyNames": {"maxLength": 3, "minLength": 2}}), SAME),
@@ -386,6 +392,7 @@ REVERSED = {LESS: MORE, MORE: LESS}
 ALONE = {
     "a member gone": "whether a name breaks its users is asked outside of `not` alone",
     "a required one gets a schema and is optional": "the same",
+    "contains less, and a few": "half of it is said to be unknown",
     "closed intersection": "what other branches evaluate is not read",
     "unevaluated": "the same",
     "unevaluated beside additional ones": "the same",
