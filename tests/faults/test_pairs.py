@@ -120,6 +120,11 @@ def test_the_end_of_a_stream_is_its_end(end: Fault, other: Fault) -> None:
         assert [] == [line for line in lines if line not in whole]
 
 
+def test_a_copy_is_lost_with_its_message() -> None:
+    """A fault acts on all that the one before it left of a message."""
+    assert b"" == passed([Duplicate(toward="client"), Drop(toward="client")])
+
+
 @pytest.mark.parametrize("other", MESSAGES, ids=named)
 @pytest.mark.parametrize("pieces", PIECES, ids=named)
 def test_pieces_over_http(pieces: Fault, other: Fault) -> None:

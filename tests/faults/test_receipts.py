@@ -78,7 +78,7 @@ def test_the_summary() -> None:
     ]
 
 
-LISTED = response(1, {"tools": [{"name": "a"}], "nextCursor": "x"})
+LISTED = response(1, {"tools": [{"name": "a"}], "nextCursor": "x"}).replace(b":", b" : ")
 WELCOME = response(0, {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}})
 ON_STDIO = [c2s(INITIALIZE), s2c(WELCOME), c2s(call(1, "x")), s2c(progress(1)), s2c(ANSWER)]
 UNCHANGED: list[tuple[Fault, str, Sequence[Sequence[Frame]]]] = [

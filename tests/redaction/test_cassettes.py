@@ -33,7 +33,8 @@ HEAD = (
 )
 BINARY = b'{"n":4,"t":8,"d":"s2c","b64":"/3BhNTV3b3JkLXj+"}\n'
 STDERR = b'{"n":5,"t":9,"stderr":"TOKEN=abcdefgh12345\\n"}\n'
-DATA = sealed(HEADER + EARLY + NAMED + HEAD + BINARY + STDERR)
+CLEAN = b'{"n":6,"t":10,"d":"s2c","m":{"id":1,"result":{}}}\n'
+DATA = sealed(HEADER + EARLY + NAMED + HEAD + BINARY + STDERR + CLEAN)
 
 
 def test_a_scan_says_where_and_of_which_kind() -> None:
@@ -72,6 +73,7 @@ def test_redacting_replaces_them_and_nothing_else() -> None:
         b'{"n":2,"t":6,"d":"c2s","m":{"id":1,"params":{"pwd":"mcpmock:secret:pwd:2"}},'
         b'"eol":"\\r\\n","redacted":true}'
     ) == lines[2]
+    assert CLEAN.rstrip() == lines[6]
     [take] = read("", done.data).takes
     assert (True, 5) == (take.sealed, take.footer and take.footer.redacted)
     assert [] == [f for f in inspect(done.data).findings if f.level is Level.ERROR]

@@ -14,6 +14,7 @@ from mcpmock.redaction.redaction_rules import (
     NO_OWN_RULES,
     RedactionRuleError,
     RedactionRules,
+    is_hashed,
     rules_of_header,
 )
 from mcpmock.redaction.redactor import Redactor, redaction_of
@@ -388,7 +389,9 @@ def test_what_a_header_says() -> None:
     } == said["own"]  # fmt: skip
     assert "s3cret" not in json.dumps(said)
     assert RedactionRules.parse(["who"], (), ["$.arguments.x"], ["page"]) == rules_of_header(said)
+    assert not rules_of_header("off")
     assert not rules_of_header({"rules": 3})
+    assert [False, False, True] == [*map(is_hashed, ("off", redaction_of(NO_OWN_RULES), said))]
     assert not rules_of_header({"own": {"keys": "who", "paths": 7}})
     assert "as" not in redaction_of(RedactionRules.parse(["who"]))["own"]
     assert "own" not in redaction_of(NO_OWN_RULES)

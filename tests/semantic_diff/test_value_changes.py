@@ -34,6 +34,7 @@ def told(old: Any, new: Any, **rules: Any) -> list[str]:
         (1, "1", ["TYPE $"]),
         ({}, [], ["TYPE $"]),
         (None, 1, ["VALUE $"]),
+        (1, None, ["VALUE $"]),
         ([1, 2, 3], [1, 9, 3], ["VALUE $[1]"]),
         ([1, 2, 3], [1, 3], ["ITEM_REMOVED $[1]"]),
         ([1, 3], [1, 2, 3], ["ITEM_ADDED $[1]"]),

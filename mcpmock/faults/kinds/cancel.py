@@ -94,9 +94,7 @@ class Cancel(Fault, acts_on=On.REQUEST, usually="server", memory=_CancelMemory):
         if call is None or on not in On.RESPONSE | On.NOTIFICATION:
             return False
         key = call.direction, call.request.id
-        return key in memory.watched or (
-            memory.cancelled is not None and key == memory.cancelled[0]
-        )
+        return key in memory.watched or memory.cancelled is not None
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         memory: _CancelMemory = matched.memory
