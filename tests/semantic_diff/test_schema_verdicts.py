@@ -352,6 +352,9 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
                                            {**of(a={}), "patternProperties": {"^a": {**S, "minLength": 1}}}, LESS),
     "a name of a pattern's length": ({**of("", **{"a" * 99: S}), "patternProperties": {"^a": S}},
                                      {**of("", **{"a" * 99: S}), "patternProperties": {"^a": N}}, CHANGED),
+    "a name too long for a pattern": (
+        {**of("", **{"a" * 99: S}), "patternProperties": {"^a": {}}},
+        {**of("", **{"a" * 99: S}), "patternProperties": {"^a": {}}, "deprecated": True}, UNKNOWN),
     "another default of one that was required": (of("v", v={**S, "default": "a"}), of(v={**S, "default": "b"}), UNKNOWN),
     "a default of one that was optional": (of(v=S), of(v={**S, "default": "b"}), UNKNOWN),
     "uniqueItems": (of(v={"type": "array"}), of(v={"type": "array", "uniqueItems": True}), LESS),
