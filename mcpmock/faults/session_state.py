@@ -26,7 +26,7 @@ class MutedExchanges:
     """
 
     consumed: set[int] = attrs.field(factory=set)
-    muted: set[int] = attrs.field(factory=set)
+    muted: set[int | None] = attrs.field(factory=set)
 
     def __bool__(self) -> bool:
         return bool(self.consumed or self.muted)
@@ -100,7 +100,7 @@ class SessionState:
 
     def unmute(self, exchange: int | None) -> None:
         """Send what follows on this exchange: the head of its response was held, not lost."""
-        self.exchanges.muted.discard(-1 if exchange is None else exchange)
+        self.exchanges.muted.discard(exchange)
 
     def send(
         self, action: Send, subject: Subject, now: float, *, blocks: bool, extra: bool

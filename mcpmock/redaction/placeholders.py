@@ -151,6 +151,7 @@ def highest_number(cassette: Cassette) -> int:
 def encoded_parts(text: str) -> list[EncodedPart]:
     """Return the parts of a recorded text that hold encoded placeholders, in their order."""
     raw = text.encode("utf-8", "surrogatepass")
+    # speed: 1.5 us a text of 1 KB, the search for base64 55 (python -m timeit)
     if not _holds_encoded(raw):
         return []
     found = [

@@ -56,8 +56,6 @@ class MessageChanges:
     ) -> None:
         """Compare the messages of two paired calls."""
         self._calls += 1
-        if not old.within and not new.within:
-            return
         ours, theirs = (
             [*_placed(call.within, conversations, self._calls, call.label)] for call in (old, new)
         )

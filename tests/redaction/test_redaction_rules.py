@@ -303,7 +303,8 @@ def test_lines_of_standard_error(text: str, shown: str) -> None:
 
 def test_heads() -> None:
     """Fields, queries and repeated arguments are replaced; what HTTP and MCP need is not."""
-    rules = redactor(key=["x-customer", "customer"], path=["$.arguments.who"], value=["Ada"])
+    names = ["x-customer", "customer", "host", "accept"]
+    rules = redactor(key=names, path=["$.arguments.who"], value=["Ada"])
     fields = [
         ("X-Customer", "C7"), ("Mcp-Param-Who", "Ada"), ("Host", "Ada.example"),
         ("Mcp-Method", "Ada"), ("Accept", "Ada"), ("X-Note", "by Ada"),

@@ -84,7 +84,7 @@ class Cancel(Fault, acts_on=On.REQUEST, usually="server", memory=_CancelMemory):
         return self.target == _INITIALIZE and self.match.method != _INITIALIZE
 
     def fits(self, subject: Subject) -> bool:
-        return isinstance(subject.message, Request) and subject.call is not None
+        return subject.call is not None
 
     def continues(self, subject: Subject, on: On, memory: _CancelMemory) -> bool:
         if on is On.REQUEST:
