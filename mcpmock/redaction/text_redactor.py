@@ -211,8 +211,8 @@ class TextRedactor:
         """Return what gives the kind of a value by the rules of the user."""
         if not self.rules.find_more:
             return no_kind
-        document = decode(raw) if self.rules.paths and depth == 0 else None
-        if document is None and self.rules.paths and depth == 0:
+        document = None
+        if self.rules.paths and depth == 0 and (document := decode(raw)) is None:
             return self._kind_in_broken_message
         places = self.rules.places(document)
         return lambda path: self.rules.kind_inside(path, places)

@@ -150,6 +150,12 @@ def test_a_message_that_cannot_be_decoded(path: str, found: bool) -> None:
     assert kept == (torn.replace(b'"Ada"', b'"mcpmock:secret:who:1"') if found else torn)
 
 
+def test_a_path_leads_to_no_other_place() -> None:
+    """Not into a text that has a member of the same name."""
+    note = '{"who":"Ada"}'
+    assert {"note": note} == arguments(redactor(path=["$.arguments.who"]), note=note)
+
+
 def test_matches_of_several_expressions() -> None:
     """What overlaps is one."""
     found = arguments(redactor(value=["a.*d", "bc", "d.f"]), text="xabcd-fy")

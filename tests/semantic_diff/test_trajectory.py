@@ -160,6 +160,15 @@ def test_other_methods() -> None:
     assert "  missing: event 3, tools/list" in lines(recorded, [A], methods=("tools/*",))
 
 
+def test_a_secret_that_is_another_one() -> None:
+    """It is told, although both are shown alike."""
+    hole = "mcpmock:secret:token:1"
+    recorded = takes(call("a", token=hole), call("b", token=hole))
+    said = lines(recorded, [call("a", token="one-7x9Q"), call("b", token="two-8y0R")])
+
+    assert "  changed: event 3, tools/call b: a secret is another one" in said
+
+
 def test_secrets_and_control_characters() -> None:
     """Neither is shown."""
     secret = "ghp_" + "a1B2" * 9
