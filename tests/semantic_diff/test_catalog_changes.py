@@ -94,6 +94,14 @@ def test_prompts(old: list[Any], new: list[Any], expected: str) -> None:
     assert [expected] == [line.split()[0] for line in found]
 
 
+def test_an_argument_with_another_name_is_another_one() -> None:
+    """Callers name arguments, whatever is said of them."""
+    old, new = ([{"name": "p", "arguments": [{"name": name, "description": "d"}]}] for name in "ab")
+    found = listed("prompts/list", old, new, "prompts")
+
+    assert ["argument-removed", "argument-added"] == [line.split()[0] for line in found]
+
+
 def test_resources() -> None:
     """They are named by their URIs, templates by theirs."""
     gone = listed("resources/list", [{"uri": "a"}], [], "resources")

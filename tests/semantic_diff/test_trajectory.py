@@ -104,6 +104,10 @@ def test_as_recorded(recorded: list[str | Asked], made: list[Asked]) -> None:
         ([B], [call("b", city="Rome")],
          ['  changed: event 1, tools/call b: $.arguments.city: recorded "Oslo", called "Rome"; '
           "allow with ignore=['tools/call b $.arguments.city']"]),
+        ([B], [call("b", city="Rome"), call("b", city="Bern")],
+         ['  extra: tools/call b {"city":"Bern"}',
+          '  changed: event 1, tools/call b: $.arguments.city: recorded "Oslo", called "Rome"; '
+          "allow with ignore=['tools/call b $.arguments.city']"]),
         ([call("b", at="2026-01-01"), B], [call("b", at="2026-02-02"), B],
          ['  changed: event 1, tools/call b: $.arguments.at: recorded "2026-01-01", called '
           "\"2026-02-02\"; allow with like=['tools/call b $.arguments.at=date']"]),
