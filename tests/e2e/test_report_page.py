@@ -151,7 +151,7 @@ def _pages() -> Iterator[tuple[str, bytes]]:
     odd = b'{"jsonrpc":"2.0","id":1,"result":{"n":1.0,"m":12345678901234567890123,"e":1e-400}}'
     yield "odd.html", report_page(read("odd.jsonl", cassette_bytes(("s2c", odd))))
     deep = b'{"jsonrpc":"2.0","id":1,"result":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
-    long = response(2, _text("x" * 1_000_000))
+    long = response(2, _text('a "line"\n' * 70_000))
     yield "deep.html", report_page(read("deep.jsonl", cassette_bytes(("s2c", deep), ("s2c", long))))
     many = (
         line

@@ -241,14 +241,11 @@ function payloadView(text, size, marks = new Map()) {
 const IMAGES = [["png", /^iVBORw0KGgo/], ["jpeg", /^\/9j\//], ["gif", /^R0lGOD/], ["webp", /^UklGR.{7}RUJQ/]];
 
 function partView(kind, text) {
-	const made = el("span." + kind), written = el("span"), value = kind === "str" ? unquoted(text) : "";
-	const [image] = IMAGES.find(([, start]) => start.test(value)) || [], room = image ? 50 : MAX_STRING;
-	putMarked(written, text.slice(0, room));
-	if (text.length > room) put(written, el("button", { onclick: (event) => { event.target.replaceWith(el("span", text.slice(room))); } }, many(text.length - room, "more character")));
-	put(made, written);
-	if (image) put(made, el("img", { src: `data:image/${image};base64,${value}`, alt: image }));
-	if (value.includes("\n") && value.length < MAX_SHOWN) {
-		const lines = putMarked(el("pre"), value), button = el("button", { onclick: () => {
+	const made = el("span." + kind), value = kind === "str" ? unquoted(text) : "", [image] = IMAGES.find(([, start]) => start.test(value)) || [];
+	const written = putStart(el("span"), text, image ? 50 : MAX_STRING);
+	put(made, written, image && el("img", { src: `data:image/${image};base64,${value}`, alt: image }));
+	if (value.includes("\n")) {
+		const lines = putStart(el("pre"), value, MAX_STRING), button = el("button", { onclick: () => {
 			lines.hidden = written.hidden;
 			written.hidden = !lines.hidden;
 			button.textContent = lines.hidden ? "as text" : "as written";
@@ -257,6 +254,12 @@ function partView(kind, text) {
 		put(made, button, lines);
 	}
 	return made;
+}
+
+// Append the start of a text, and a button that gives the rest.
+function putStart(made, text, length) {
+	putMarked(made, text.slice(0, length));
+	return put(made, text.length > length && el("button", { onclick: (event) => event.target.replaceWith(el("span", text.slice(length))) }, many(text.length - length, "more character")));
 }
 
 // Append text with its placeholders of secrets marked.
