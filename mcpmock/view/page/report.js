@@ -43,7 +43,7 @@ class Recording {
 		for (const i of data.problems) this.problemRows.add(this.leads[i]);
 		for (const race of data.races) this.cancelled.set(race.call, race);
 		for (const violation of data.violations) {
-			violation.row = this.byEvent.get(violation.take + ":" + violation.n);
+			violation.row = this.leads[this.byEvent.get(violation.take + ":" + violation.n)];
 			add(this.levels, violation.row, violation.level);
 			this.wrong.push(violation);
 		}
@@ -721,7 +721,7 @@ function drawEvent(pane, i) {
 		put(pane, el("div", { class: "violation " + violation.level }, el("b", `${violation.level}: ${violation.rule}`), el("div", violation.text),
 			el("blockquote", violation.known || `“${violation.sentence}” (${violation.cited})`)));
 	}
-	if (!failed) for (const [text, rows, rule] of rec.happened) if (!rule && rows.includes(i)) put(pane, el("div.violation", text));
+	if (!failed) for (const [text, rows, rule] of rec.happened) if (!rule && rows.some((row) => rec.leads[row] === i)) put(pane, el("div.violation", text));
 	if (rec.cancelled.has(call)) section(pane, "Cancellation race", raceView(call, rec.cancelled.get(call)));
 	const name = { request: "Request", response: "Answer", error: "Answer", notification: "Notification", http: "Head" }[rec.kind(i)] || "Content";
 	const halves = [[name, i], i === call ? ["Answer", answer] : ["Request", call]];
