@@ -227,6 +227,7 @@ def test_rows_that_belong_together(open_page: Open) -> None:
     assert log == "Traceback:\n  File \"a.py\"\n    run()\nKeyError: 'TOKEN'"
     assert page.locator("#rows .row .text").nth(2).inner_text() == "    later"
     assert page.locator("#rows .row.first b").all_inner_texts() == ["take 1 ", "take 2 "]
+    assert page.evaluate("rec.starts.map(timeAt)") == [0, 0]
     ask(page, "kind=stderr")
     assert (rows(page), count(page)) == (["2", "6"], "5 of 9 events")
 
@@ -330,6 +331,18 @@ def test_an_error_comes_first(open_page: Open) -> None:
         assert page.locator("#detail .violation").first.inner_text().startswith("MCP error -32602")
         assert page.locator("#detail h3").all_inner_texts()[:2] == ["ANSWER", "REQUEST"]
         page.keyboard.press("j")
+
+
+def test_the_ruler(open_page: Open) -> None:
+    """It begins and ends with the take, and tells the time in a folded pause."""
+    page = open_page("everything.html")
+    times = page.evaluate("[0, rec.width].map(timeAt)")
+    assert times == page.evaluate("[rec.c.t[0], rec.c.t.at(-1)]")
+    before, inside, after = page.evaluate("""() => {
+        const [at] = rec.folds[0], i = rec.u.findIndex((u) => u > at);
+        return [rec.c.t[i - 1], timeAt(at), rec.c.t[i]];
+    }""")
+    assert abs(inside - (before + after) / 2) < 1000
 
 
 def test_a_race_is_drawn(open_page: Open) -> None:
