@@ -99,7 +99,7 @@ class Space:
             if why is not None:
                 yield request.shown, why
         if self.side == "server":
-            yield "cells with i < j", "a server sees only how many messages it had sent: i = j"
+            yield "cells with i < j", "a server cannot see what its client had received: i = j"
 
     # Cells.
 

@@ -14,6 +14,7 @@ import attrs
 import msgspec
 
 from mcpmock.cassette import HEADER_START
+from mcpmock.printable import many
 
 from .html_page import html_page
 
@@ -107,7 +108,7 @@ def explore_page(name: str, data: bytes) -> bytes:
     of: dict[str, list[_Line]] = {}
     for line in lines:
         of.setdefault(line.type, []).append(line)
-    rows, failures = of.get("row", []), of.get("failure", [])
+    rows, failures, baseline = (of.get(name, []) for name in ("row", "failure", "baseline"))
     causes: dict[tuple[str | None, str | None], int] = {
         (one.oracle, place): one.n for one in failures for place in one.places or [one.place or ""]
     }
@@ -123,9 +124,10 @@ def explore_page(name: str, data: bytes) -> bytes:
         "chips": list(_chips(rows, failures, summary)),
         "runs": runs,
         "grids": [one for step in _STEPS if (one := _grid(step, rows)) is not None],
+        "happened": _happened(failures, baseline),
         "found": _heading(rows, failures, summary),
         "failures": [_failure(one) for one in failures],
-        "baseline": [[one.oracle, one.text] for one in of.get("baseline", [])],
+        "baseline": [[one.oracle, one.text] for one in baseline],
         "untried": [[one.message, one.why] for one in of.get("untried", [])],
     }
     return html_page("explore", name, shown)
@@ -140,11 +142,20 @@ def _lines(data: bytes) -> Iterator[_Line]:
                 raise ExploreLineError(number) from error
 
 
+def _happened(failures: list[_Line], baseline: list[_Line]) -> str:
+    """Return the worst that was found, in a sentence."""
+    if failures:
+        return ": ".join(filter(None, (failures[0].shrunk, failures[0].text)))
+    return f"already as recorded: {baseline[0].text}" if baseline else ""
+
+
 def _heading(rows: list[_Line], failures: list[_Line], summary: _Line | None) -> str:
     if failures:
         return "Failures"
     if summary is None:
         return "Failures are told at the end of a run: this one has none"
+    if not rows:
+        return "Nothing was run"
     return "Failures" if any(row.verdict == "broken" for row in rows) else "No failures"
 
 
@@ -159,18 +170,18 @@ def _chips(
 ) -> Iterator[tuple[str, str]]:
     """Yield text and kind of each count in the head."""
     counts = {verdict: sum(row.verdict == verdict for row in rows) for verdict in _VERDICTS}
-    yield f"{len(rows)} runs", ""
+    yield many(len(rows), "run"), ""
     if summary is None:
         yield "incomplete", "warning"
     else:
         single = sum(row.step != "pairs" for row in rows)
         if single < summary.planned:
-            yield f"{summary.planned - single} planned changes were not run", "warning"
+            yield f"{many(summary.planned - single, 'planned change')} not run", "warning"
         if summary.seed is not None:
             yield f"seed {summary.seed}", ""
     found = sum(one.confirmed for one in failures)
     if found:
-        yield f"{found} failure{'' if found == 1 else 's'}", "error"
+        yield many(found, "failure"), "error"
     yield from (
         (f"{counts[name]} {name}", kind) for name, kind in _VERDICTS.items() if counts[name]
     )

@@ -177,7 +177,7 @@ class Problems:
 
     def _read_error(self, place: int, row: Row) -> None:
         said = row.summary.removeprefix(f"{NOTHING_RECORDED} mcpmock: ")
-        words, broken = brief(said, _MAX_QUOTED), self._take.broken
+        words, broken = brief(said.partition("; allow with ")[0], _MAX_QUOTED), self._take.broken
         if self._explains_refusal(place, row, words):
             return
         if row.call in broken:

@@ -278,7 +278,7 @@ class PageRecording:
         if any(take.header.redaction == "off" for take in takes):
             yield "not redacted: this page may hold secrets", "error", ""
         if not self.live and any(take.footer is None for take in takes):
-            yield "incomplete", "warning", ""
+            yield "incomplete: its recorder was stopped", "warning", ""
         if self.left_out:
             yield f"{_many(self.left_out, 'event')} left out: see the cassette", "warning", ""
 

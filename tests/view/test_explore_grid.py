@@ -63,12 +63,33 @@ def test_a_failure_knows_its_runs() -> None:
     assert "Failures" == found["found"]
 
 
+FAILED = RUN[3] | {"shrunk": "slow #3 cancelled at once", "text": "it ended"}
+BASELINE = {"type": "baseline", "oracle": "ends-early", "text": "it ended"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "happened", "heading"),
+    [
+        ((*RUN[:3], FAILED, RUN[-1]), "slow #3 cancelled at once: it ended", "Failures"),
+        ((BASELINE, RUN[-1]), "already as recorded: it ended", "Nothing was run"),
+        ((RUN[0], RUN[-1]), "", "No failures"),
+    ],
+)
+def test_the_head_says_what_was_found(
+    lines: tuple[dict[str, Any], ...], happened: str, heading: str
+) -> None:
+    """The first failure in a sentence, also where the server fails as it was recorded."""
+    found = shown(*lines)
+
+    assert (happened, heading) == (found["happened"], found["found"])
+
+
 def test_coverage_is_told() -> None:
     """What was not run, and what never could be, with the reason."""
     found = shown(*RUN)
 
     assert [["initialize #1", "it is never cancelled"]] == found["untried"]
-    assert ["2 planned changes were not run", "warning"] in found["chips"]
+    assert ["2 planned changes not run", "warning"] in found["chips"]
     assert ["1 unreached", ""] in found["chips"]
 
 

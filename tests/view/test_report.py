@@ -188,7 +188,7 @@ def test_the_head_counts_what_a_reader_looks_for() -> None:
 
     assert "stdio" in names
     assert "1 error" in names
-    assert "incomplete" in names
+    assert "incomplete: its recorder was stopped" in names
 
 
 def test_a_gap_counts_the_events_it_stands_for() -> None:

@@ -76,6 +76,7 @@ async function start() {
 	$("data").remove();
 	put($("name"), data.file);
 	put($("subject"), data.subject.join(" · "));
+	put($("happened"), data.happened);
 	put($("chips"), ...data.chips.map(([text, kind]) => el("span", { class: "chip " + kind }, text)));
 	put($("legend"), ...Object.entries(SIGNS).flatMap(([verdict, sign]) => [el("span.sign", el("b." + verdict, sign), " ", MEANINGS[verdict]), " "]), el("span.sign", "· not tried"),
 		" Arrows move, n and p find what is broken, Enter lists the runs.");
