@@ -264,7 +264,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
         from mcpmock.testing.explore import ItemExplorer
 
         store = server_uses(item.config).store
-        ItemExplorer(body.item, use.settings, store, body).explore(listening.client_run())
+        explorer = ItemExplorer(body.item, use, store, body)
+        try:
+            explorer.explore(listening.client_run())
+        finally:
+            item.stash[_using] = explorer.failing
     return result
 
 

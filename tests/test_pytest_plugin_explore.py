@@ -10,6 +10,7 @@ import pytest
 
 from mcpmock.testing import explored_body
 from mcpmock.trials import search
+from tests.support.pages import data_of
 from tests.support.slow_call import CASSETTE
 from tests.test_pytest_plugin import PLUGIN
 
@@ -56,7 +57,8 @@ def outcome(
     for word, given in words.items():
         source = source.replace(word, given)
     run.makepyfile(test_a=source)
-    return run.runpytest_inprocess(*PLUGIN, *(() if mark == "trio" else NO_TRIO))
+    plugins = *PLUGIN, *(() if mark == "trio" else NO_TRIO)
+    return run.runpytest_inprocess(*plugins, "--mcp-report", "pages")
 
 
 def marker_of(result: pytest.RunResult) -> str:
@@ -83,7 +85,9 @@ def test_a_sound_test_passes(run: pytest.Pytester, backend: str, mark: str) -> N
 
 
 def test_a_bug_is_found_and_repeated(run: pytest.Pytester) -> None:
-    """The test takes progress for increasing; the failure names the schedule and the marker."""
+    """The test takes progress for increasing; the failure names the schedule and the marker, and
+    the page has the run that failed.
+    """
     check = "assert seen == sorted(seen)"
     result = outcome(run, "200", check)
 
@@ -92,6 +96,10 @@ def test_a_bug_is_found_and_repeated(run: pytest.Pytester) -> None:
     assert "recorded order, except: progress_decreasing at notifications/progress" in told
     assert "run again: 5 of 5" in told
     number = marker_of(result)
+    (page,) = (run.path / "pages").glob("*.html")
+    data = data_of(page.read_bytes())
+    assert f"mcpmock: schedule {number.strip('[]')}: recorded order, except: " in data["error"]
+    assert "fault fired: progress_decreasing" in str(data["recordings"][-1]["happened"])
 
     outcome(run, number, check).assert_outcomes(failed=1)
     outcome(run, number, "pass").assert_outcomes(passed=1)

@@ -39,6 +39,7 @@ from mcpmock.trials import search
 from mcpmock.trials.oracle import Broken
 
 from .explored_body import EndlessBody, ExploredBody
+from .failure import SessionLog
 from .servers import ServerUse, using
 
 if TYPE_CHECKING:
@@ -83,6 +84,7 @@ class BodyRun:
     """One run of the body: what its client did, and what it raised."""
 
     client: ClientRun
+    use: ServerUse
     error: BaseException | None = None
 
     @property
@@ -100,11 +102,17 @@ class ItemExplorer:
     """The runs of one test, whose body passed with the recorded order."""
 
     item: pytest.Function
-    settings: Settings
+    use: ServerUse
     store: CassetteStore
     body: ExploredBody
     baseline: ClientBaseline = attrs.field(factory=ClientBaseline)
+    failing: ServerUse = attrs.field(default=attrs.Factory(lambda self: self.use, takes_self=True))
+    """The server of the run that fails the test; while there is none, of that which passed."""
     _references: dict[RaceKey, BodyRun] = attrs.field(factory=dict)
+
+    @property
+    def settings(self) -> Settings:
+        return self.use.settings
 
     def explore(self, usual: ClientRun) -> None:
         """Fail the test for the first variant that breaks it, with the marker that repeats it."""
@@ -200,13 +208,16 @@ class ItemExplorer:
             settings = attrs.evolve(settings, faults=(*settings.faults, plan))
         with using(settings, self.item.nodeid, self.store) as use:
             listening = Listening.to(use)
+            if self.use.live is not None:
+                use.live = SessionLog(use.server.log, use.server._run)
             self.item.funcargs["mcpmock_server"] = use.server
             error = self.body.run(use.server.close, self._seed)
             if self.body.virtual and use.server.serves:
                 # It waited for another thread, which takes time that a mock clock does not see.
                 self.body.on_mock_clock = False
             receipts = tuple(use.server.faults.receipts)
-            return BodyRun(listening.client_run(receipts, hung=not self.body.ended), error)
+            client = listening.client_run(receipts, hung=not self.body.ended)
+            return BodyRun(client, use, error)
 
     def _judge(self, run: BodyRun, variant: Variant) -> Broken | None:
         found = CLIENT_ORACLES.judge(JudgedClient(run.client, variant, self.baseline))
@@ -224,10 +235,15 @@ class ItemExplorer:
     ) -> None:
         """Fail the test: which variant, how often it fails again, how to repeat it."""
 
+        self.failing = run.use
+
         def fails(variant: Variant) -> Broken | None:
             run = self._run_met(variant)
             found = None if run is None else self._judge(run, variant)
-            return found if found is not None and found.cause == broken.cause else None
+            if run is None or found is None or found.cause != broken.cause:
+                return None
+            self.failing = run.use
+            return found
 
         reruns: search.Reruns[Variant, Broken] = search.run_again(variant)
         came = search.run_in_turn(reruns, fails)

@@ -253,8 +253,9 @@ def write_failure_page(
     rules = settings.redaction_rules(shown=True)
     seen = live.cassette(test, rules)
     shown = Redactor(rules).text(error.encode("utf-8", "backslashreplace"))
-    first, *_ = [*shown.decode("utf-8", "replace").strip().splitlines(), ""]
-    error = brief(first, MAX_ERROR_CHARS)
+    first, *rest = [*shown.decode("utf-8", "replace").strip().splitlines(), ""]
+    ours = [line for line in rest if line.startswith("mcpmock: ")]
+    error = brief("; ".join([first, *ours]), MAX_ERROR_CHARS)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         rewrite(session, seen)
