@@ -33,7 +33,7 @@ from tests.support import (
     response,
 )
 from tests.support.hostile import HOSTILE, loadable_and_not
-from tests.support.one_problem import ONE_PROBLEM
+from tests.support.one_problem import ANSWER, CALL, ONE_PROBLEM, OPENING, c2s, recording, s2c
 
 from .parts import PARTS
 
@@ -146,6 +146,8 @@ def _pages() -> Iterator[tuple[str, bytes]]:
     failed = FailedTest(BAD, f"AssertionError: {BAD}", f"without an answer: {BAD}")
     yield "failed.html", report_page(ONE_PROBLEM["crash in a call"][0], test=failed)
     yield "empty.html", report_page(cassette())
+    session = recording(*OPENING, c2s(10, CALL), s2c(12, ANSWER))
+    yield "asserted.html", report_page(session, test=failed)
     yield "contents.html", report_page(_contents())
     yield "hostile.html", report_page(_hostile())
     odd = b'{"jsonrpc":"2.0","id":1,"result":{"n":1.0,"m":12345678901234567890123,"e":1e-400}}'

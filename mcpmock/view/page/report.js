@@ -462,7 +462,7 @@ function follow() {
 	applyQuery();
 	if (isDiff() && shown.length && (asked.has("difference") || innerWidth > 700)) { choose(Number(asked.get("difference"))); openDetail(); return; }
 	if (isDiff()) return;
-	if (!asked.has("n")) { if (about.error != null && rec.happened.length) reveal(rec.happened[0][1][0]); return; }
+	if (!asked.has("n")) { if (about.error != null && rec.size) reveal(rec.happened.length ? rec.happened[0][1][0] : rec.size - 1); return; }
 	const found = rec.byEvent.get((asked.get("take") || "1") + ":" + asked.get("n"));
 	if (found === undefined) return;
 	reveal(found + Number(asked.get("i") || 0));

@@ -196,6 +196,13 @@ def test_a_failed_test(open_page: Open) -> None:
     assert come_to_life(page) == [2, None, None]
 
 
+def test_a_failed_test_without_a_problem(open_page: Open) -> None:
+    """What was said last is chosen."""
+    chosen = open_page("asserted.html").locator("#rows .row[aria-selected=true]")
+
+    assert chosen.inner_text().split()[0] == "5"
+
+
 def test_a_call_is_seen_as_one(open_page: Open) -> None:
     """Its answer names its tool too, and its rows are marked; the answer stands before the request;
     the whole text of a cell is its tooltip, and the numbers of events are never cut.
