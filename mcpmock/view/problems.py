@@ -140,7 +140,8 @@ class Problems:
                 take.open.pop(row.call, None)
                 self._read_agreement(place, row)
             case "notification" if row.method == CANCELLED and row.call in take.open:
-                if self._fault_of(take.open[row.call]) is None:
+                asked = take.open[row.call]
+                if (asked.method, asked.id) not in take.hit:
                     del take.open[row.call]
             case "stderr" if isinstance(event.stderr, str) and event.stderr.strip():
                 take.log, take.logged = event.stderr, place
@@ -151,7 +152,8 @@ class Problems:
             case "end":
                 self._read_end(place, row)
             case "fault":
-                take.faults[place] = event
+                told = event.fault if isinstance(event.fault, dict) else {}
+                take.hit.setdefault((str(told.get("method")), str(told.get("id"))), place)
                 self._tell(place, _fault_words(event), like=_fault_words(event, "kind", "name"))
             case "gap" if isinstance(event.gap, Gap) and not isinstance(event.gap, LeftOut):
                 lost, why = many(max(event.gap.events, 1), "event"), brief(event.gap.reason)
@@ -323,7 +325,7 @@ class Problems:
     def _cause(self, place: int, row: Row) -> int | None:
         """Return the row that says why a request got no answer."""
         take, event = self._take, row.event
-        if (fault := self._fault_of(row)) is not None:
+        if (fault := take.hit.get((row.method, row.id))) is not None:
             return fault
         if event.x is not None:
             return take.ends.get(event.x)
@@ -331,14 +333,6 @@ class Problems:
         if ends and self._rows[ends[0]].event.d != "c2s":  # its output ends before the process
             return next(filter(self._is_exit, ends), ends[0])
         return ends[0] if ends else None
-
-    def _fault_of(self, row: Row) -> int | None:
-        """Return the row of the fault that hit a request or its answer."""
-        for at, event in self._take.faults.items():
-            told = event.fault if isinstance(event.fault, dict) else {}
-            if (told.get("method"), str(told.get("id"))) == (row.method, row.id):
-                return at
-        return None
 
     def _cause_words(self, cause: int | None, asked: int) -> str:
         take, since = self._take, self._rows[asked].event.t
@@ -350,7 +344,7 @@ class Problems:
             return ending + _later(take.last - since)
         event = self._rows[cause].event
         later = _later(event.t - since)
-        if cause in take.faults:
+        if self._rows[cause].kind == "fault":
             return _fault_words(event)
         if event.x is not None:
             if event.d == "c2s":
@@ -407,7 +401,8 @@ class _TakeState:
     """How each exchange ended."""
     endings: list[int] = attrs.field(factory=list)
     """How the two sides of the transport ended."""
-    faults: dict[int, Event] = attrs.field(factory=dict)
+    hit: dict[tuple[str | None, str | None], int] = attrs.field(factory=dict)
+    """The fault that hit a request or its answer, by method and id."""
     stopped: bool = False
     """Whether the client has ended its side, or sent the server a signal."""
     log: str = ""
