@@ -22,10 +22,26 @@ pytestmark = [pytest.mark.e2e, pytest.mark.parts]
 ROOT = Path(__file__).parents[2]
 TEST = """
 import pytest
+from mcp import Client
+from mcp.client.stdio import stdio_client
 
+WAYS = {
+    "in memory": lambda server: server.transport(),
+    "by URL": lambda server: server.url,
+    "over stdio": lambda server: stdio_client(server.stdio),
+}
+
+@pytest.fixture
+def anyio_backend():
+    return "asyncio"
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.mcpmock("weather.jsonl")
-def test_it(mcpmock_server):
-    assert mcpmock_server.url.startswith("http://127.0.0.1:")
+async def test_it(mcpmock_server, way):
+    async with Client(WAYS[way](mcpmock_server), mode="legacy") as client:
+        result = await client.call_tool("get_weather", {"city": "Oslo"})
+    assert result.content[0].text == "rain"
 """
 
 
@@ -93,12 +109,12 @@ def test_the_wheel_runs_alone(pythons: Pythons, arguments: tuple[str, ...], tmp_
 
 
 def test_the_wheel_brings_the_pytest_plugin(pythons: Pythons, tmp_path: Path) -> None:
-    """pytest finds it by itself."""
+    """pytest finds it by itself; clients reach the fake server in each way."""
     write_weather(tmp_path / "weather.jsonl")
     (tmp_path / "test_a.py").write_text(TEST, "utf-8")
     done = ran(tmp_path, str(pythons("suites")), "-m", "pytest", "-q")
 
-    assert b"1 passed" in done.stdout, done.stdout
+    assert b"3 passed" in done.stdout, done.stdout
 
 
 def ran(folder: Path, *command: str) -> subprocess.CompletedProcess[bytes]:
