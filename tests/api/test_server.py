@@ -67,8 +67,9 @@ def test_a_login(weather: Path) -> None:
     """Clients log in over HTTP; the other ways in are refused with what to use instead."""
     with mcpmock.serve(weather, auth="oauth") as server:
         post = urllib.request.Request(server.url, INITIALIZE, {"Content-Type": "application/json"})
-        with pytest.raises(urllib.error.HTTPError, match="401"):
+        with pytest.raises(urllib.error.HTTPError, match="401") as refused:
             urllib.request.urlopen(post, timeout=20)
+        refused.value.close()
         with pytest.raises(RuntimeError, match=r"over HTTP only: use \.url"):
             print(server.command)
         with pytest.raises(McpMockError, match=r"use mcpmock\.serve and \.url"):

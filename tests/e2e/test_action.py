@@ -151,6 +151,7 @@ FULL_BUT_ONE = {**FULL, "errors": "1"}
         ("", {"cassettes": "cassettes/time.jsonl"}, True, FULL),
         ("", {"check": "false"}, True, {"secrets": "0"}),
         ("", {"scan": "false"}, True, {"errors": "0", "warnings": "0"}),
+        ("", {"check": "yes", "scan": ""}, True, FULL),  # only the word leaves a check out
         ("", {"check-options": "--expect-tool\nnowhere"}, False, FULL_BUT_ONE),
         ("", {"check-options": "--fail-on=never\n--expect-tool=get *"}, False, FULL_BUT_ONE),
         ("", {"check-options": "--expect-tool=get_*\n--expect-tool=read_graph"}, True, FULL),
