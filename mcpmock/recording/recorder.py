@@ -14,7 +14,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-import attrs
 import msgspec
 from msgspec import Struct, field
 
@@ -110,8 +109,7 @@ class Ledger(Struct, eq=False):
             pass  # it stays counted, in `lost`
 
 
-@attrs.define(eq=False, repr=False)
-class Recorder(Stage):
+class Recorder(Struct, Stage, eq=False):
     """Notes the frames of one conversation as events of a take."""
 
     ledger: Ledger

@@ -13,8 +13,8 @@ from collections.abc import Callable, Hashable, Sequence
 from itertools import chain
 from typing import Any, TypeVar, cast
 
-import attrs
 import msgspec
+from msgspec import field
 
 from mcpmock.cassette.model import embeddable
 from mcpmock.lazy_pattern import lazy_pattern
@@ -51,15 +51,14 @@ _KEY_LINES = lazy_pattern(rb"[\w+/=:,.\s-]*?(?=-----END)|[\w+/=:,.\s-]*+\Z")
 _T = TypeVar("_T")
 
 
-@attrs.define(eq=False, repr=False)
-class Redactor(TextRedactor):
+class Redactor(TextRedactor, eq=False):
     """The redaction of one take, frame by frame."""
 
     _in_key: bool = False
     """Whether standard error stopped in the middle of a private key."""
     _unfinished: bytes = b""
     """The last line of standard error so far, if it is not finished."""
-    _cache: dict[Hashable, tuple[Any, int]] = attrs.field(factory=dict)
+    _cache: dict[Hashable, tuple[Any, int]] = field(default_factory=dict)
     """Heads, header fields and targets as recorded, and how many of their values were replaced."""
     _known_in_cache: int = 0
     """How many values were known when the cache was filled."""

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
 
-import attrs
+from msgspec import Struct, field
 
 from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.contents import is_content, is_declaration
@@ -85,14 +85,13 @@ def nowhere(_path: Path) -> bool:
     return False
 
 
-@attrs.define(eq=False, repr=False)
-class TextRedactor:
+class TextRedactor(Struct, eq=False):
     """Replaces by the placeholders of one take."""
 
     rules: RedactionRules = NO_OWN_RULES
-    table: PlaceholderTable = attrs.field(factory=PlaceholderTable)
+    table: PlaceholderTable = field(default_factory=PlaceholderTable)
 
-    def __attrs_post_init__(self) -> None:
+    def __post_init__(self) -> None:
         if self.rules.hashed:
             self.table.hash_of = self.rules.number_for
 
