@@ -13,8 +13,9 @@ import os
 import signal
 import struct
 import sys
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 NO_WAIT: int = getattr(os, "O_NONBLOCK", 0)
 """For `os.open`: no waiting for the other end of a pipe. Windows has no pipes among its files."""
@@ -24,12 +25,14 @@ BINARY: int = getattr(os, "O_BINARY", 0)
 """For `os.open` on Windows, which changes line ends without it."""
 
 if sys.platform == "win32":
-    KILL = signal.SIGTERM  # TerminateProcess: no process can refuse it
+    KILL = 9  # TerminateProcess, as for any number that is no event of a console
+    TERMINATE = signal.SIGBREAK
     STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGBREAK)
     SYSTEM = "windows"
     REPLACES_OPEN_FILES = False
 else:
     KILL = signal.SIGKILL
+    TERMINATE = signal.SIGTERM
     STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
     SYSTEM = "macos" if sys.platform == "darwin" else "linux"
     REPLACES_OPEN_FILES = True
@@ -198,6 +201,101 @@ def exit_descriptor(pid: int) -> int | None:
         return None
 
 
+if sys.platform == "win32":
+    _CREATE_SUSPENDED = 0x4
+    _PROCESS_ALL_ACCESS, _PROCESS_DUP_HANDLE = 0x1F0FFF, 0x40
+    _KILL_ON_JOB_CLOSE, _EXTENDED_LIMITS = 0x2000, 9
+    _LIMITS = struct.pack("@2qI2PIP2I6Q4P", 0, 0, _KILL_ON_JOB_CLOSE, *(16 * [0]))
+    """JOBOBJECT_EXTENDED_LIMIT_INFORMATION with its flags."""
+
+    class JobObject:
+        """Holds a child that was started with `own_group`, and all that it starts: they end with
+        this process, however it ends.
+        """
+
+        def __init__(self, pid: int) -> None:
+            """Let the child run, once it is held. Raises OSError."""
+            import _winapi
+            import ctypes
+            from ctypes.wintypes import HANDLE
+
+            self._pid = pid
+            self._kernel = kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+            kernel.CreateJobObjectW.restype = HANDLE
+            process = _winapi.OpenProcess(_PROCESS_ALL_ACCESS, False, pid)
+            self._job = HANDLE(kernel.CreateJobObjectW(None, None))
+            try:
+                if not (
+                    kernel.SetInformationJobObject(
+                        self._job, _EXTENDED_LIMITS, _LIMITS, len(_LIMITS)
+                    )
+                    and kernel.AssignProcessToJobObject(self._job, HANDLE(process))
+                ):
+                    raise ctypes.WinError(ctypes.get_last_error())
+                ctypes.WinDLL("ntdll").NtResumeProcess(HANDLE(process))
+            except OSError:
+                self.dismiss()
+                raise
+            finally:
+                _winapi.CloseHandle(process)
+
+        def signal(self, signum: int) -> None:
+            """End all at once (KILL), or press Ctrl-Break for the child: that reaches it where both
+            have one console.
+            """
+            if signum == KILL:
+                self._kernel.TerminateJobObject(self._job, 1)
+            else:
+                self._kernel.GenerateConsoleCtrlEvent(signal.CTRL_BREAK_EVENT, self._pid)
+
+        def dismiss(self) -> None:
+            """End what is left in it. Once is enough."""
+            if self._job.value is not None:
+                self._kernel.CloseHandle(self._job)
+                self._job.value = None
+
+    def duplicate_handles(pid: int, handles: Sequence[int]) -> list[int]:
+        """Open what another process of this user has under these numbers. Gives descriptors.
+        Raises OSError.
+        """
+        import _winapi
+        import msvcrt
+
+        theirs = _winapi.OpenProcess(_PROCESS_DUP_HANDLE, False, pid)
+        try:
+            return [
+                msvcrt.open_osfhandle(
+                    _winapi.DuplicateHandle(
+                        theirs,
+                        handle,
+                        _winapi.GetCurrentProcess(),
+                        0,
+                        False,
+                        _winapi.DUPLICATE_SAME_ACCESS,
+                    ),
+                    0,
+                )
+                for handle in handles
+            ]
+        finally:
+            _winapi.CloseHandle(theirs)
+
+
+def own_group(command: Sequence[str], descriptors: Sequence[int]) -> dict[str, Any]:
+    """Return arguments of `Popen` for a child with a group of its own that gets these descriptors.
+    On Windows it waits until a `JobObject` holds it, and gets none.
+    """
+    if sys.platform == "win32":
+        import subprocess
+        from shutil import which
+
+        # CreateProcess tries no end of a name but .exe: npx is npx.cmd.
+        found = which(command[0]) or command[0]
+        flags = subprocess.CREATE_NEW_PROCESS_GROUP | _CREATE_SUSPENDED
+        return {"args": [found, *command[1:]], "creationflags": flags}
+    return {"args": list(command), "start_new_session": True, "pass_fds": descriptors}
+
+
 def signal_group(group: int, signum: int) -> None:
     """Send a signal to all processes of a group. Raises OSError, ProcessLookupError if there are
     none.
@@ -205,6 +303,13 @@ def signal_group(group: int, signum: int) -> None:
     if sys.platform == "win32":
         raise NotImplementedError
     os.killpg(group, signum)
+
+
+def exit_argument(status: int) -> int:
+    """Return what ends this process with a status, given to `sys.exit`: that takes 32 bits with a
+    sign, and a crash on Windows is a number above them (0xC0000005).
+    """
+    return status - (1 << 32) if sys.platform == "win32" and status >> 31 else status
 
 
 def lower_priority(pid: int, niceness: int) -> None:

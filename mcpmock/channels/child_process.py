@@ -12,11 +12,15 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
-from mcpmock.errors import CannotStart, NotOnThisPlatform
-from mcpmock.platforms import KILL, signal_group
+from mcpmock.errors import CannotStart
+from mcpmock.platforms import KILL, own_group
 
 from . import inherited
-from .process_watchdog import ProcessWatchdog
+
+if sys.platform == "win32":
+    from mcpmock.platforms import JobObject as Guard
+else:
+    from .process_watchdog import ProcessWatchdog as Guard
 
 
 class ChildProcess:
@@ -29,10 +33,9 @@ class ChildProcess:
         is not executable.
         """
         self._adopted = False
-        if sys.platform == "win32":
-            raise NotOnThisPlatform("a server over stdio", "reach one at a URL")
+        self.command = list(command)
         try:
-            self._start(command)
+            self._start()
         except OSError as error:
             found = not isinstance(error, FileNotFoundError)
             raise CannotStart(command[0], os.strerror(error.errno or 0), found=found) from error
@@ -58,24 +61,22 @@ class ChildProcess:
     def kill(self, signum: int) -> None:
         """Send a signal to its process group."""
         try:
-            signal_group(self.pid, signum)
+            self.guard.signal(signum)
         except ProcessLookupError:
             pass  # it was quicker
         except PermissionError:
             pass  # it changed its user: then only the end of its input reaches it
 
-    def _start(self, command: Sequence[str]) -> None:
+    def _start(self) -> None:
         (their_in, self.stdin), (self.stdout, their_out), (self.stderr, their_err) = _pipes(3)
         try:
             self.process = subprocess.Popen(
-                list(command),
                 stdin=their_in,
                 stdout=their_out,
                 stderr=their_err,
                 # A process group of its own: npx and uvx start the server as a grandchild, and only
                 # the group reaches that too. A Ctrl-C for us does not, so the channel hands it on.
-                start_new_session=True,
-                pass_fds=inherited.descriptors,
+                **own_group(self.command, inherited.descriptors),
             )
         except OSError:
             _close(self.stdin, self.stdout, self.stderr)
@@ -83,7 +84,7 @@ class ChildProcess:
         finally:
             _close(their_in, their_out, their_err)
         try:
-            self.guard = ProcessWatchdog(self.pid)
+            self.guard = Guard(self.pid)
         except OSError:  # nothing is started without its guard
             _close(self.stdin, self.stdout, self.stderr)
             self.process.kill()

@@ -6,6 +6,7 @@ kill -9. So it is never set on those. Instead:
 
 * pipes and terminals are opened anew on Linux, which gives a description of our own;
 * sockets (node gives its children sockets) are used with MSG_DONTWAIT, call by call;
+* on Windows, threads wait in calls that block;
 * regular files and devices never wait; where nothing else helps, writes stay within PIPE_BUF, which
 cannot block once
   the kernel called the pipe writable (POSIX).
@@ -22,7 +23,9 @@ import select
 import socket
 import stat
 import sys
+import threading
 from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
 
 import trio
 
@@ -30,6 +33,8 @@ from mcpmock.platforms import own_descriptor, unread_bytes
 
 from .channel import DRAIN_TIMEOUT_S, MAX_HELD_BYTES
 from .queues import WriteQueue
+
+_Result = TypeVar("_Result")
 
 READ_SIZE = 1 << 16
 MAX_LOG_BYTES = 2 * MAX_HELD_BYTES
@@ -151,6 +156,50 @@ class _Socket(Descriptor):
         self._socket.close()
 
 
+class _ThreadDescriptor(Descriptor):
+    """A pipe, console or file of Windows, where nothing tells whether it has or takes anything: a
+    thread waits in the call.
+    """
+
+    def __init__(self, fd: int) -> None:
+        super().__init__(fd, chunk=READ_SIZE)
+        self._reading = threading.Lock()
+        self._ahead: bytes | None = None
+
+    async def readable(self) -> None:
+        if self.closed:
+            raise trio.ClosedResourceError
+        await wait_in_thread(self._read_ahead)
+
+    def _read_ahead(self) -> None:
+        with self._reading:  # a wait that was cancelled reads on
+            if self._ahead is None:
+                self._ahead = super().read()
+
+    def read(self) -> bytes | None:
+        data, self._ahead = self._ahead, None
+        return data
+
+    def write_now(self, data: bytes | memoryview) -> int:  # noqa: ARG002 (any may wait)
+        return 0
+
+    async def write(self, data: memoryview) -> int:
+        return await wait_in_thread(super().write_now, data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self.closed = True
+            # The C library waits with it until no thread reads or writes.
+            threading.Thread(target=os.close, args=(self.fd,), daemon=True).start()
+
+
+async def wait_in_thread(function: Callable[..., _Result], *args: Any) -> _Result:
+    """Call what may wait for long. A call that is cancelled goes on, and its result is lost."""
+    return await trio.to_thread.run_sync(
+        function, *args, abandon_on_cancel=True, limiter=trio.CapacityLimiter(1)
+    )
+
+
 def borrow(fd: int, flags: int) -> Descriptor:
     """Return a descriptor of our own on what the inherited `fd` refers to, whose shared flags stay
     as they are.
@@ -158,6 +207,8 @@ def borrow(fd: int, flags: int) -> Descriptor:
     `flags` is os.O_RDONLY or os.O_WRONLY. The given `fd` stays open; closing the result does not
     close it.
     """
+    if sys.platform == "win32":
+        return _ThreadDescriptor(os.dup(fd))
     mode = os.fstat(fd).st_mode
     if stat.S_ISSOCK(mode):
         return _Socket(os.dup(fd))
@@ -169,8 +220,6 @@ def borrow(fd: int, flags: int) -> Descriptor:
         own = None
     if own is not None:
         return Descriptor(own)
-    if sys.platform == "win32":  # nothing tells whether a pipe takes or has anything
-        return Descriptor(os.dup(fd), polled=False)
     return Descriptor(os.dup(fd), chunk=select.PIPE_BUF)
 
 
@@ -179,7 +228,7 @@ def own(fd: int) -> Descriptor:
     and used as it is.
     """
     if sys.platform == "win32":
-        raise NotImplementedError
+        return _ThreadDescriptor(fd)
     os.set_blocking(fd, False)
     return Descriptor(fd)
 

@@ -11,18 +11,17 @@ into a frame.
 from __future__ import annotations
 
 import os
-import signal
 from collections.abc import Sequence
 
 import trio
 
-from mcpmock.platforms import KILL, exit_descriptor
+from mcpmock.platforms import KILL, TERMINATE, exit_descriptor
 from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, Stderr, StreamEnd
 from mcpmock.transports.lines import LineSplitter, join_lines
 
 from .channel import MAX_HELD_BYTES, MessageChannel, Receive
 from .child_process import ChildProcess
-from .fd import Descriptor, DescriptorQueue, own
+from .fd import Descriptor, DescriptorQueue, own, wait_in_thread
 from .short_wait import PipeSource
 
 STEP_TIMEOUT_S = 2.0
@@ -62,7 +61,7 @@ class ProcessChannel(MessageChannel):
         """Set once nothing more is to come from it."""
         self._replaced = False
         self._patience = trio.CancelScope()
-        self._next_signals = [signal.SIGTERM, KILL]
+        self._next_signals = [TERMINATE, KILL]
 
     @property
     def pid(self) -> int:
@@ -242,8 +241,8 @@ class ProcessChannel(MessageChannel):
 
     async def _wait(self) -> None:
         async with self._waiting:  # one task may wait for a descriptor
-            if self._exit is None:  # a thread waits
-                await trio.to_thread.run_sync(self._child.process.wait, abandon_on_cancel=True)
+            if self._exit is None:
+                await wait_in_thread(self._child.process.wait)
             elif self._child.process.poll() is None:
                 await trio.lowlevel.wait_readable(self._exit)
                 self._child.process.wait()

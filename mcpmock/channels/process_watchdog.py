@@ -13,6 +13,8 @@ from __future__ import annotations
 import os
 import subprocess
 
+from mcpmock.platforms import signal_group
+
 _SCRIPT = 'read -r word || { sleep 1; kill -s KILL -- "-$1"; }'
 
 
@@ -22,6 +24,7 @@ class ProcessWatchdog:
     def __init__(self, group: int) -> None:
         watched, self._alive = os.pipe()
         self._dismissed = False
+        self._group = group
         try:
             self._shell = subprocess.Popen(
                 ["/bin/sh", "-c", _SCRIPT, "mcpmock-guard", str(group)],
@@ -36,6 +39,10 @@ class ProcessWatchdog:
             raise
         finally:
             os.close(watched)
+
+    def signal(self, signum: int) -> None:
+        """Send a signal to the group. Raises OSError."""
+        signal_group(self._group, signum)
 
     def dismiss(self) -> None:
         """End the guard of a child that is gone or is to live on: it ends without doing anything.

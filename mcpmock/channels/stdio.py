@@ -52,8 +52,10 @@ class StdioChannel(MessageChannel):
                 return frames
 
     def pipe_sources(self) -> Sequence[PipeSource]:
-        # Other clients would have to wait together with this one.
-        return (PipeSource(self._stdin.fd, self._take_input),) if self._only else ()
+        # Other clients would have to wait together with this one. Windows waits for no pipes so.
+        if not self._only or sys.platform == "win32":
+            return ()
+        return (PipeSource(self._stdin.fd, self._take_input),)
 
     def _take_input(self) -> list[Frame] | None:
         data = self._stdin.read()

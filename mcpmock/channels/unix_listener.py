@@ -10,11 +10,14 @@ from __future__ import annotations
 import os
 import shutil
 import socket
+import struct
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
+from hmac import compare_digest
 from pathlib import Path
+from secrets import token_bytes
 
 import attrs
 import trio
@@ -23,8 +26,12 @@ from . import unix_client
 from .fd import DONT_WAIT, borrow
 from .stdio import StdioChannel
 
+if sys.platform == "win32":
+    from mcpmock.platforms import duplicate_handles
+
 STANDARD = 3
 """How many descriptors a visitor brings."""
+_PID_AND_HANDLES = struct.Struct("<4Q")
 
 
 @attrs.define
@@ -55,6 +62,8 @@ class UnixListener:
 
     path: str
     _socket: socket.socket
+    _token: bytes = b""
+    """What a client on Windows has to send first: others may connect too."""
 
     @property
     def command(self) -> list[str]:
@@ -70,11 +79,8 @@ class UnixListener:
                 nursery.start_soon(self._receive, way, receive)
 
     async def _receive(self, way: socket.socket, receive: Receive) -> None:
-        if sys.platform == "win32":
-            raise NotImplementedError
         with way:
-            await trio.lowlevel.wait_readable(way)
-            _, fds, _, _ = socket.recv_fds(way, 1, STANDARD)
+            fds = await self._passed(way)
             if len(fds) < STANDARD:
                 return
             channel = StdioChannel(
@@ -89,12 +95,31 @@ class UnixListener:
             finally:
                 trio.lowlevel.notify_closing(way)
 
+    async def _passed(self, way: socket.socket) -> list[int]:
+        """Return the descriptors that a client brings."""
+        await trio.lowlevel.wait_readable(way)
+        if sys.platform == "win32":
+            size = len(self._token)
+            try:
+                said = way.recv(size + _PID_AND_HANDLES.size)  # one segment
+                if not compare_digest(said[:size], self._token):
+                    return []
+                pid, *handles = _PID_AND_HANDLES.unpack(said[size:])
+                return duplicate_handles(pid, handles)
+            except OSError:  # gone by now
+                return []
+        return socket.recv_fds(way, 1, STANDARD)[1]
+
 
 @contextmanager
 def open_unix_listener() -> Iterator[UnixListener]:
     """Open a listener that only this user can find; close it at the end."""
     if sys.platform == "win32":
-        raise NotImplementedError
+        token = token_bytes(16)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            listener.setblocking(False)
+            yield UnixListener(f"{listener.getsockname()[1]}:{token.hex()}", listener, token)
+        return
     folder = tempfile.mkdtemp(prefix="mcpmock-")
     try:
         path = os.path.join(folder, "s")

@@ -11,6 +11,8 @@ from __future__ import annotations
 import gc
 import sys
 
+from mcpmock.platforms import exit_argument
+
 # speed: 6 ms of a start: nearly all of its objects live to its end (tools/bench.py --processor)
 _COLLECTED_AFTER = 100_000
 """How many new objects are made before garbage is looked for."""
@@ -29,7 +31,7 @@ def main() -> None:
         from .interrupts import ignore_interrupts
 
         ignore_interrupts()
-    sys.exit(status)
+    sys.exit(exit_argument(status))
 
 
 def _run() -> int:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import click
 
-from mcpmock.errors import CassetteError, McpMockError, NotOnThisPlatform
+from mcpmock.errors import CassetteError, McpMockError
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.files import DemoOptions
 from mcpmock.printable import many, mcpmock_command, printable
@@ -46,8 +46,6 @@ def demo(demonstration: DemoOptions, console: ConsoleOptions) -> int:
     sends a request that was not recorded, replays with a fault, and compares the two sessions. Exit
     status: 0, or 1 if the client did not see exactly the same in the replay.
     """
-    if sys.platform == "win32":
-        raise NotOnThisPlatform("demo, whose server is over stdio", "see `mcpmock help replay`")
     folder = _make_folder(demonstration.output)
     cassette, faulty = folder / _CASSETTE, folder / _FAULTY
     for file in (cassette, faulty):

@@ -12,7 +12,6 @@ server.
 from __future__ import annotations
 
 import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -40,8 +39,8 @@ _started: list[ChildProcess] = []
 def start_server(arguments: Sequence[str]) -> None:
     """Start the server that these arguments of ours name, if nothing seems to be in its way."""
     command = server_of(arguments)
-    if not command or sys.platform == "win32":
-        return  # there the command refuses it
+    if not command:
+        return
 
     from mcpmock.channels.child_process import ChildProcess
     from mcpmock.errors import CannotStart
@@ -54,7 +53,7 @@ def start_server(arguments: Sequence[str]) -> None:
 
 def take_server(command: Sequence[str]) -> list[ChildProcess]:
     """Return the process of this command, if it was started; who takes it up ends it."""
-    return [child for child in _started if child.process.args == list(command)]
+    return [child for child in _started if child.command == list(command)]
 
 
 def end_server() -> None:

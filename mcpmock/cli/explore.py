@@ -93,11 +93,11 @@ def _peer(
 ) -> ExploredPeer:
     """Return the server or the client that the options name."""
     seed = options.seed
+    if server.command and sys.platform == "win32":
+        raise NotOnThisPlatform("exploring a program", "explore a server with --url")
     if options.client:
         from mcpmock.sessions.explore_client import ExploredClient
 
-        if sys.platform == "win32":
-            raise NotOnThisPlatform("a client program", "explore a server with --url")
         words, judged = server.command, options.status
         played.pop("keep", None)
         return ExploredClient(

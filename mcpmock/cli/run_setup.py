@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mcpmock.errors import NotOnThisPlatform
 from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.options.option import replace
 
@@ -99,8 +98,6 @@ def front_of(
 
     from mcpmock.sessions.stdio_front import StdioFront
 
-    if sys.platform == "win32":
-        raise NotOnThisPlatform("a client over stdio", "add --listen 127.0.0.1:0 for a URL")
     return StdioFront(), say
 
 
@@ -283,8 +280,6 @@ def command_of(command: Sequence[str]) -> Command:
     """Return the server that is a process; it may run already (`early_start`)."""
     from mcpmock.sessions.servers import Command
 
-    if sys.platform == "win32":
-        raise NotOnThisPlatform("a server over stdio", "name its URL with --url")
     return Command(command, take_server(command))
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 
@@ -37,7 +36,7 @@ class LocalFront(Front):
     async def serve(self, run: Run, stops: AsyncIterator[int]) -> int:
         back = run.setup.back
         at_url = back is not None and back.kind is not None
-        if run.setup.authorization is not None or at_url or sys.platform == "win32":
+        if run.setup.authorization is not None or at_url:
             return await self._http(None).serve(run, stops)
         with open_unix_listener() as door:
             beside = partial(door.serve, partial(_receive, run))

@@ -8,13 +8,13 @@ from contextlib import contextmanager
 
 import trio
 
-from mcpmock.platforms import STOP_SIGNALS
+from mcpmock.platforms import STOP_SIGNALS, TERMINATE
 
 
 @contextmanager
 def stop_requests(stop: trio.Event | None = None) -> Iterator[AsyncIterator[int]]:
     """Give the numbers of the signals that ask this process to stop. With `stop` no handler is
-    installed, and the event counts as one SIGTERM.
+    installed, and the event counts as one TERMINATE.
 
     Handlers stay installed when the block is over: the exit status is settled then, and a late
     signal must neither change it nor print anything.
@@ -29,7 +29,7 @@ def stop_requests(stop: trio.Event | None = None) -> Iterator[AsyncIterator[int]
 
 
 class _EventAsSignal(AsyncIterator[int]):
-    """One SIGTERM, when the event is set.
+    """One TERMINATE, when the event is set.
 
     Not an async generator: one that is abandoned halfway makes trio warn when it is collected.
     """
@@ -43,7 +43,7 @@ class _EventAsSignal(AsyncIterator[int]):
             raise StopAsyncIteration
         await self._stop.wait()
         self._given = True
-        return signal.SIGTERM
+        return TERMINATE
 
 
 def status_of(signum: int) -> int:
@@ -52,5 +52,7 @@ def status_of(signum: int) -> int:
 
 
 def listener_status_of(signum: int) -> int:
-    """Return the exit status of a listener: SIGTERM is its ordinary end."""
-    return 0 if signum == signal.SIGTERM else status_of(signum)
+    """Return the exit status of a listener: SIGTERM is its ordinary end, on Windows
+    Ctrl-Break.
+    """
+    return 0 if signum in (TERMINATE, signal.SIGTERM) else status_of(signum)

@@ -26,6 +26,8 @@ from .test_house import MODULES, ROOT, trees
 SHOWN = Path(__file__).with_name("shown_platform.py")
 OVER_HTTP = ROOT / "cassettes/everything-http.jsonl"
 _MODULES = {"fcntl", "termios", "resource", "pwd", "grp", "pty", "tty", "msvcrt"}
+# Started as a file without site packages: it imports nothing of ours.
+_APART = "mcpmock.channels.unix_client"
 _CALLS = {"pidfd_open", "sigtimedwait", "killpg", "fork", "getuid", "geteuid", "pread", "pwrite"}
 READING = (
     ("help", "faults"),
@@ -53,16 +55,10 @@ REFUSED: dict[str, list[tuple[str, ...]]] = {
     "darwin": [("replay", "time.jsonl", "--order", "any", *LISTEN, "--workers", "2")],
     "win32": [
         ("replay", "time.jsonl", "--order", "any", *LISTEN, "--workers", "2"),
-        ("replay", "time.jsonl"),
-        ("record", "-o", "new.jsonl", *SERVER),
-        ("proxy", *SERVER),
-        ("drive", "time.jsonl", *SERVER),
-        ("verify", "time.jsonl", *SERVER),
         ("explore", "time.jsonl", *SERVER),
         ("explore", "time.jsonl", "--client", *SERVER),
         ("run", "claude"),
         ("wrap", "claude-code"),
-        ("demo",),
     ],
 }
 
@@ -72,7 +68,7 @@ def test_one_module_names_what_differs() -> None:
     offenders = [
         f"{module}: {named}"
         for module, path in MODULES.items()
-        if module != "mcpmock.platforms"
+        if module not in ("mcpmock.platforms", _APART)
         for node in ast.walk(trees()[path])
         for named in _named(node)
     ]
