@@ -156,7 +156,7 @@ class _Socket(Descriptor):
         self._socket.close()
 
 
-class _ThreadDescriptor(Descriptor):
+class ThreadDescriptor(Descriptor):
     """A pipe, console or file of Windows, where nothing tells whether it has or takes anything: a
     thread waits in the call.
     """
@@ -208,7 +208,7 @@ def borrow(fd: int, flags: int) -> Descriptor:
     close it.
     """
     if sys.platform == "win32":
-        return _ThreadDescriptor(os.dup(fd))
+        return ThreadDescriptor(os.dup(fd))
     mode = os.fstat(fd).st_mode
     if stat.S_ISSOCK(mode):
         return _Socket(os.dup(fd))
@@ -228,7 +228,7 @@ def own(fd: int) -> Descriptor:
     and used as it is.
     """
     if sys.platform == "win32":
-        return _ThreadDescriptor(fd)
+        return ThreadDescriptor(fd)
     os.set_blocking(fd, False)
     return Descriptor(fd)
 

@@ -8,7 +8,6 @@ and without site packages, for it has to start in a few milliseconds; so it impo
 
 import os
 import socket
-import struct
 import sys
 
 UNREACHABLE_STATUS = 4
@@ -17,6 +16,7 @@ UNREACHABLE_STATUS = 4
 
 if sys.platform == "win32":
     import msvcrt
+    import struct
 
     _open_socket = socket.socket
 

@@ -11,8 +11,6 @@ from __future__ import annotations
 import gc
 import sys
 
-from mcpmock.platforms import exit_argument
-
 # speed: 6 ms of a start: nearly all of its objects live to its end (tools/bench.py --processor)
 _COLLECTED_AFTER = 100_000
 """How many new objects are made before garbage is looked for."""
@@ -31,6 +29,8 @@ def main() -> None:
         from .interrupts import ignore_interrupts
 
         ignore_interrupts()
+    from mcpmock.platforms import exit_argument
+
     sys.exit(exit_argument(status))
 
 

@@ -52,7 +52,7 @@ def status_of(signum: int) -> int:
 
 
 def listener_status_of(signum: int) -> int:
-    """Return the exit status of a listener: SIGTERM is its ordinary end, on Windows
-    Ctrl-Break.
+    """Return the exit status of a listener: SIGTERM is its ordinary end, or Ctrl-Break
+    on Windows.
     """
     return 0 if signum in (TERMINATE, signal.SIGTERM) else status_of(signum)

@@ -14,7 +14,15 @@ import pytest
 import trio
 from trio.testing import wait_all_tasks_blocked
 
-from mcpmock.channels.fd import MAX_LOG_BYTES, Descriptor, DescriptorQueue, borrow, log_queue, own
+from mcpmock.channels.fd import (
+    MAX_LOG_BYTES,
+    Descriptor,
+    DescriptorQueue,
+    ThreadDescriptor,
+    borrow,
+    log_queue,
+    own,
+)
 
 Ends = Callable[[], AbstractContextManager[tuple[int, int]]]
 pytestmark = pytest.mark.e2e
@@ -78,6 +86,32 @@ async def test_a_terminal() -> None:
         each.close()
     os.close(terminal)
     os.close(master)
+
+
+async def test_threads_wait_where_nothing_tells() -> None:
+    """A wait that is cancelled loses no byte, and a queue moves more than a pipe holds."""
+    ends = os.pipe()  # a thread closes them
+    source, queue = map(ThreadDescriptor, ends)
+    data, read = os.urandom(1 << 20), bytearray()
+    sink = DescriptorQueue(queue)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(source.readable)
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    sink.put(data)
+    sink.end()
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(sink.run)
+        while True:
+            await source.readable()
+            if not (piece := source.read()):
+                break
+            read += piece
+    source.close()
+    with pytest.raises(trio.ClosedResourceError):
+        await source.readable()
+
+    assert data == read
 
 
 async def test_borrowing_leaves_the_given_descriptor_open() -> None:
