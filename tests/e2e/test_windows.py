@@ -319,6 +319,7 @@ def test_ctrl_break(windows: Windows) -> None:
             stdin, stdout = process.stdin, process.stdout
             assert stdin is not None
             assert stdout is not None
+            assert first.payload is not None
             stdin.write(bytes(first.payload) + b"\n")
             stdin.flush()
             assert b"serverInfo" in stdout.readline()
