@@ -440,16 +440,14 @@ def _is_quoted(text: bytes, span: Span) -> bool:
 
 
 def _free_parts(kept: list[Span], span: Span) -> Iterator[Span]:
-    """Yield the parts of a span that none of the sorted ones covers."""
+    """Yield the parts of a span that none of the sorted ones covers; some are empty."""
     start = span.start
     for other in kept[max(bisect(kept, span) - 1, 0) :]:
         if other.start >= span.end:
             break
-        if other.start > start:
-            yield Span(start, other.start)
+        yield Span(start, other.start)
         start = max(start, other.end)
-    if start < span.end:
-        yield Span(start, span.end)
+    yield Span(start, span.end)
 
 
 def _insert_if_free(spans: list[Span], span: Span) -> bool:

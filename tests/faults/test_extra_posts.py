@@ -22,7 +22,7 @@ def test_what_came_is_not_touched() -> None:
 
 def test_what_is_added() -> None:
     """Each message is posted where the client's are, in front of it and behind."""
-    postings, unit = ExtraPosts(), post(1, CALL, session="s")
+    postings, unit = ExtraPosts(), post(1, CALL, session="s", content_length="9")
     added = Frame(C2S, LOG, exchange=1)
 
     frames = postings.posted([added, *unit, added], unit)

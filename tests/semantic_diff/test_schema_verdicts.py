@@ -264,6 +264,9 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "an integer in allOf": (branches("allOf", I, N), of(v=I), SAME),
     "integers in a branch": (branches("anyOf", {**I, "maximum": 0}, {**N, "minimum": 5}),
                              branches("anyOf", {**N, "maximum": 0}, {**N, "minimum": 5}), MORE),
+    "a list of a branch that a negation cuts": (
+        branches("anyOf", {"const": "c"}, {"enum": ["a", "b"], "not": {"minLength": 5}}),
+        branches("anyOf", {"const": "c"}, {"enum": ["a", "b"], "not": {"minLength": 1}}), LESS),
     "an integer behind in allOf": (branches("allOf", N, I), of(v=I), SAME),
     "values of both": (branches("allOf", {"enum": ["a", "b"]}, {"enum": ["b", "c"]}), of(v={"const": "b"}), SAME),
     "an enum and a constant": (of(v={"enum": ["a", "b"], "const": "a"}), of(v={"const": "a"}), SAME),
