@@ -283,6 +283,7 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
         of(v={"contains": S}), of(v={"contains": {**S, "minLength": 1}, "maxContains": 2}), BOTH),
     "contains less, and more": (
         of(v={"contains": S, "maxContains": 2}), of(v={"contains": {**S, "minLength": 1}}), UNKNOWN),
+    "contains no longer": (of(v={"contains": S}), of(v={}), MORE),
     "contains two": (of(v={"contains": S}), of(v={"allOf": [{"contains": S}, {"contains": N}]}), LESS),
     "names of two": (branches("allOf", {"propertyNames": {"maxLength": 3}}, {"propertyNames": {"minLength": 2}}),
                      of(v={"propertyNames": {"maxLength": 3, "minLength": 2}}), SAME),

@@ -63,6 +63,8 @@ ROWS: list[tuple[Any, Any, list[str]]] = [
         [entry(frontmatter={"name": "refunds", "description": "So", "license": "MIT"})],
         [f"skill-frontmatter-changed {AT}.frontmatter"],
     ),
+    ([entry(1)], [entry(2)], [f"metadata-changed {AT}.resources[0]"]),
+    ([1], [2], ["metadata-changed $.skills[0]"]),
     ([entry()], [entry(_meta={"a": 1})], [f"metadata-changed {AT}._meta"]),
 ]
 
