@@ -140,6 +140,7 @@ class TextRedactor(Struct, eq=False):
 
     def known_in_line(self, line: bytes) -> bytes:
         """Return a line of a cassette without the values that are known by now."""
+        # speed: 2.5 us a line of 215 bytes, the walk through it 118 (python -m timeit)
         if not self._may_know(line):
             return line
         return splice(line, self._scan_json(line, -1, no_kind, _is_content_of_line, rules=False))

@@ -64,3 +64,11 @@ def test_spellings(spelling: StringSpelling, spelled: str) -> None:
     assert TOKEN.encode() == placeholders.unspelled(hole)
     assert "a/\u00e9<'" == placeholders.read_value(hole, spelled)
     assert spelling == StringSpelling() or placeholders.read_value(hole, '"') is None
+
+
+@pytest.mark.parametrize("spelling", [StringSpelling("X"), StringSpelling(html=True)])
+def test_the_spelling_in_an_inner_text_stays(spelling: StringSpelling) -> None:
+    """A string of JSON around it says nothing of what has no such letter any more."""
+    inner = placeholders.spelled(TOKEN.encode(), spelling).replace(b"\\", b"\\\\")
+
+    assert inner == placeholders.spelled(inner, spelling)
