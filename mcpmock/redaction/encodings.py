@@ -78,7 +78,7 @@ def decode_string(raw: bytes, span: Span) -> Decoded:
 
 def decode_percent(raw: bytes) -> Decoded | None:
     """Return a text with percent encoding; None if it has none."""
-    if b"%" not in raw or not _PERCENT.search(raw):
+    if not _PERCENT.search(raw):
         return None
     return _decode_pieces(raw, Span(0, len(raw)), _PERCENT, unquote_to_bytes)
 

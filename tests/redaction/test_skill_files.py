@@ -159,7 +159,7 @@ def test_lines_that_are_no_messages(line: bytes) -> None:
 
 def test_an_entry_whose_files_are_no_list() -> None:
     """It stays; the others are corrected."""
-    odd, mixed = {**ENTRY, "resources": 5}, {**ENTRY, "resources": [5, {"uri": []}]}
+    odd, mixed = {**ENTRY, "resources": 5}, {**ENTRY, "resources": [5, {"uri": []}, FILES[0]]}
     events = [*listed(), *got(entry=odd), *got(entry=mixed), *read(3, NOTES, text=SECRET)]
 
     assert [TRUE, odd, mixed] == entries(with_true_digests(cassette(*events)))
