@@ -43,11 +43,13 @@ CPU_S = 120
 MEMORY_BYTES = 8 << 30
 """A mutant that exceeds one of these is noticed."""
 TESTS_ELSEWHERE = {
+    "channels": ["tests/sessions", "tests/test_runner.py", "tests/test_runner_exchanges.py"],
     "faults": ["tests/fault_matrix"],
     "playback": [
         "tests/laws/test_known_answers.py",
         "tests/laws/test_overlap_order.py",
         "tests/laws/test_round_trip.py",
+        "tests/sessions",
     ],
     "redaction": ["tests/playback/test_placeholders.py", "tests/playback/test_own_redaction.py"],
     "semantic_diff": ["tests/laws/test_diff.py"],

@@ -76,7 +76,7 @@ class WriteQueue:
         if self._broken is not None or self.ended:
             if self._lossy:
                 return
-            raise self._broken or trio.BrokenResourceError("closed")
+            raise trio.BrokenResourceError("closed")
         if self._max_held is None or self.held < self._max_held:
             self._put(data)
 

@@ -70,8 +70,8 @@ class DriveFront(Front, Struct, frozen=True, kw_only=True):
                 nursery.cancel_scope.cancel()
         if drive.stopped_by:
             return status_of(drive.stopped_by)
-        back = run.setup.back
-        if back is not None and back.needs_login:
+        assert run.setup.back is not None
+        if run.setup.back.needs_login:
             return CannotReach.exit_code
         return run.reach.status or (DIFFERENT if failed else 0)
 
@@ -172,14 +172,20 @@ def client_scripts(cassette: Cassette, kind: TransportKind | None = None) -> lis
     """
     scripts: list[ClientScript] = []
     for take in cassette.takes:
-        streams = take.transport == TransportKind.STREAMABLE_HTTP.value and take.transport == (
-            kind and kind.value
-        )
+        streams = kind is TransportKind.STREAMABLE_HTTP and take.transport == kind.value
         for episode in bare_take(take, one_session=False, keep_streams=streams).episodes():
             script = script_of(episode)
             if any(line.frame.fact is None for line in script.lines):
                 scripts.append(structs.replace(script, opens_streams=streams))
     return scripts
+
+
+def session_number(script: ClientScript, kind: TransportKind | None, opened: Iterator[int]) -> int:
+    """Return the number of a session in its take: over HTTP the first is for exchanges without a
+    session.
+    """
+    stateless = kind is TransportKind.STREAMABLE_HTTP and not script.opens
+    return NO_SESSION if kind is None or stateless else next(opened)
 
 
 @asynccontextmanager
@@ -248,7 +254,8 @@ class Drive:
     async def converse(self, driver: Driver) -> None:
         """Hold the session of a recorded client, with a server of its own."""
         opens_stream = driver.script.opens_streams
-        await self.hold(driver, self._session(driver.script), client_opens_stream=opens_stream)
+        number = session_number(driver.script, self.kind, self._sessions)
+        await self.hold(driver, number, client_opens_stream=opens_stream)
 
     async def hold(self, client: Stage, number: int, **how: Any) -> None:
         """Hold one session of a client, with a server of its own."""
@@ -262,10 +269,5 @@ class Drive:
     @property
     def kind(self) -> TransportKind | None:
         """The server's transport over HTTP; None for a process."""
-        back = self.run.setup.back
-        return None if back is None else back.kind
-
-    def _session(self, script: ClientScript) -> int:
-        """Return its number in the take: over HTTP the first is for exchanges without a session."""
-        stateless = self.kind is TransportKind.STREAMABLE_HTTP and not script.opens
-        return NO_SESSION if self.kind is None or stateless else next(self._sessions)
+        assert self.run.setup.back is not None
+        return self.run.setup.back.kind

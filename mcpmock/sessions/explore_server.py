@@ -48,6 +48,7 @@ from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.transports.session_router import TransportKind
 from mcpmock.trials.oracle import Broken, Oracles, usual_failures
 
+from .drive import session_number
 from .explore import (
     BASELINE_RUNS,
     LEAST_TIMEOUT_S,
@@ -154,7 +155,7 @@ class ExploredServer(ExploredPeer):
             server.step_timeout = self._end_timeout(in_full=hang_limit >= LEAST_TIMEOUT_S)
         disconnects = Disconnects(self._places(variant))
         conversation = Conversation(
-            number=self._session(script),
+            number=session_number(script, self.server.kind, self._numbers),
             head=[driver],
             translation=[view, recorder],
             wire=[disconnects] if disconnects.places else [],
@@ -196,10 +197,6 @@ class ExploredServer(ExploredPeer):
             for place, n in enumerate([one.n, *(message.n for message in one.messages)])
             if n in lost
         }
-
-    def _session(self, script: ClientScript) -> int:
-        stateless = self.server.kind is not None and not script.opens
-        return NO_SESSION if self.server.kind is None or stateless else next(self._numbers)
 
     def _script(self, arranged: Arrangement, variant: Variant) -> ClientScript:
         """Return the lines without their pauses; the last request waits until a late answer to what

@@ -64,6 +64,27 @@ async def test_what_was_sent_before(autojump_clock: MockClock) -> None:
         nursery.cancel_scope.cancel()
 
 
+async def test_flushing(monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock) -> None:
+    """It waits until the end is open, and until that is flushed."""
+    ours, _ = memory_pair()
+
+    async def open_it() -> MessageChannel:
+        await trio.sleep(5)
+        return ours
+
+    async def flush() -> None:
+        await trio.sleep(3)
+
+    monkeypatch.setattr(ours, "flush", flush)
+    lazy = DeferredChannel(open_it)
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(lazy.run)
+        lazy.send_nowait([ONE])
+        await lazy.flush()
+        assert 8.0 == trio.current_time()
+        nursery.cancel_scope.cancel()
+
+
 async def test_it_cannot_be_opened() -> None:
     """That ends what runs it."""
 

@@ -241,6 +241,17 @@ async def test_a_grandchild_that_sits_on_the_pipes(monkeypatch: pytest.MonkeyPat
         assert gone(pids, LIMIT)
 
 
+async def test_a_grandchild_that_never_stops_talking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In front of a client that we end it has as much time in all as one that is silent."""
+    monkeypatch.setattr(process, "STEP_TIMEOUT_S", 0.3)
+    talk = "while sleep 0.1; do echo on; done"
+    with trio.fail_after(LIMIT):
+        async with started(shell(f"({talk}) & exit 3")) as channel:
+            found = await everything(channel)
+
+    assert ProcessExit(3) in [frame.fact for frame in found]
+
+
 async def test_a_daemon_is_left_alone() -> None:
     """A grandchild that let go of the pipes outlives the session."""
     async with started(shell("sleep 60 </dev/null >/dev/null 2>&1 & echo $!")) as channel:

@@ -14,7 +14,7 @@ import trio
 from mcpmock.channels.process import ProcessChannel, start_process
 from mcpmock.channels.replaced_process import ReplacedProcess
 from mcpmock.errors import CannotStart
-from mcpmock.protocol.messages import C2S, Frame, ProcessExit, StopSignal, StreamEnd
+from mcpmock.protocol.messages import C2S, Frame, ProcessExit, Stderr, StopSignal, StreamEnd
 from mcpmock.protocol.transport_facts import RestartStep
 from tests.support import c2s, hangs_up
 from tests.support.processes import CHILDREN, GONE, gone, pids_in, scripted
@@ -96,6 +96,15 @@ async def test_the_old_one_is_gone_first(kind: str) -> None:
         assert StreamEnd() == (await made.next_of(StreamEnd)).fact
         assert ProcessExit(0) == (await made.next_of(ProcessExit)).fact
     assert gone(new, GONE)
+
+
+async def test_the_last_words_of_the_old_one() -> None:
+    """What it prints on standard error when it is ended is heard."""
+    dying = ["sh", "-c", "trap 'echo bye >&2' EXIT; cat"]
+    async with watched(dying, ["/bin/cat"]) as made:
+        made.channel.send_nowait([BEGIN])
+
+        assert b"bye\n" == (await made.next_of(Stderr)).raw
 
 
 async def test_one_that_cannot_start() -> None:

@@ -435,3 +435,21 @@ def test_silence_costs_the_next_call_nothing() -> None:
     assert played.pipeline.next_due is None
     played.at(9, client=call(2, "a"), to_client=response(2))
     assert played.pipeline.next_due is None
+
+
+def test_a_plan_that_takes_over_behind_progress() -> None:
+    """An answer keeps its distance to progress that was itself sent late without the plan."""
+    first, second = (request(n, "tools/call", {"name": "a"}, token=n) for n in (1, 2))
+    question, reply = request("q", "roots/list"), response("q", {"roots": []})
+    told = [progress(1), response(1), progress(2), question]
+    played = play(
+        *map(c, (first, second)),
+        *map(s, told),
+        c(reply),
+        s(response(2)),
+    )
+    played.at(0, client=[first, second], to_client=progress(1))
+    played.at(0.002, to_client=told[1:])
+    played.at(0.003, client=notification("notifications/unknown"))
+    played.at(0.003, client=reply)
+    played.at(0.004, to_client=response(2))

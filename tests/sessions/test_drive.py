@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import sys
 from collections.abc import Awaitable, Callable, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,7 @@ from trio.testing import MockClock
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette, Oversize
 from mcpmock.channels.channel import MemoryChannel, memory_pair
+from mcpmock.channels.fd import borrow
 from mcpmock.errors import CannotStart, CassetteError
 from mcpmock.faults.control import run_of
 from mcpmock.pipeline.pipeline import Pipeline
@@ -24,9 +27,15 @@ from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.protocol.messages import C2S, Frame, HttpRequest, Notification, Request
 from mcpmock.runner import LiveSession, run
 from mcpmock.semantic_diff.compare import compare
+from mcpmock.sessions import drive as drive_module
 from mcpmock.sessions import run as run_module
 from mcpmock.sessions import servers
-from mcpmock.sessions.drive import client_scripts, drive_and_record, drive_front
+from mcpmock.sessions.drive import (
+    client_scripts,
+    drive_and_record,
+    drive_front,
+    session_number,
+)
 from mcpmock.sessions.run import Setup, run_sessions
 from mcpmock.sessions.servers import Command, Server
 from mcpmock.sessions.take import Recording, Say
@@ -34,6 +43,7 @@ from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_router import TransportKind
 from tests.sessions.web import URL, Web, web
 from tests.support import (
+    HEADER,
     INITIALIZE,
     INITIALIZED,
     WELCOME,
@@ -103,6 +113,32 @@ async def test_every_session_in_turn(plays: Plays, tmp_path: Path) -> None:
     assert [[INITIALIZE, WELCOME, call(1, "a"), response(1)], [INITIALIZE, WELCOME]] == [
         [event.payload for event in take.events if event.payload] for take in takes
     ]
+
+
+BARE = cassette(c(call(1, "a")), s(response(1)), ("take", None), c(call(1, "b")), s(response(1)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "recorded", "numbers"),
+    [
+        (None, TWO, [1, 1]),
+        (None, BARE, [1, 1]),
+        (TransportKind.STREAMABLE_HTTP, TWO, [2, 3]),
+        (TransportKind.STREAMABLE_HTTP, BARE, [1, 1]),
+        (TransportKind.SSE, TWO, [2, 3]),
+        (TransportKind.SSE, BARE, [2, 3]),
+    ],
+)
+def test_numbers_of_sessions(
+    kind: TransportKind | None, recorded: Cassette, numbers: list[int]
+) -> None:
+    """A process is the one session of its take; at a URL 1 is for calls without a session, which
+    over HTTP+SSE there are not.
+    """
+    opened = count(2)
+
+    scripts = client_scripts(recorded, kind)
+    assert numbers == [session_number(script, kind, opened) for script in scripts]
 
 
 async def test_driving_without_recording(plays: Plays) -> None:
@@ -246,8 +282,17 @@ async def test_a_recording_over_stdio_over_http(web: Web) -> None:
     [plain] = client_scripts(over)
     [streaming] = client_scripts(over, TransportKind.STREAMABLE_HTTP)
 
+    [events] = client_scripts(
+        over_http(
+            in_session(2, post(2, INITIALIZE), answers(2, WELCOME)),
+            header=HEADER.replace(b'"stdio"', b'"sse"'),
+        ),
+        TransportKind.SSE,
+    )
+
     assert not bare.opens_streams
     assert not plain.opens_streams
+    assert not events.opens_streams
     assert STREAM_OPENING not in [line.frame for line in plain.lines]
     assert STREAM_OPENING == streaming.lines[1].frame
 
@@ -305,6 +350,54 @@ async def test_values_are_secrets(plays: Plays) -> None:
 
     assert b"battery" not in outcome.data
     assert not compare(recorded, outcome.live)
+
+
+async def test_secrets_that_only_the_live_server_has(plays: Plays) -> None:
+    """Their placeholders have numbers that the recorded ones do not have."""
+    recorded = cassette(*OPENING, c(call(1, "a")), s(response(1, {"token": TOKEN})))
+    plays(cassette(*OPENING, c(call(1, "a")), s(response(1, {"token": "correct horse battery"}))))
+    outcome = await drive_and_record(recorded, SERVER, lambda _line: None)
+
+    assert b'"token":"mcpmock:secret:token:2"' in outcome.data
+
+
+async def test_what_servers_print(plays: Plays, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It goes to standard error whole, also where that is read slowly."""
+    reads, writes = os.pipe()
+    printed = "x" * 200_000
+    plays(cassette(*OPENING, ("stderr", printed)))
+    monkeypatch.setattr(drive_module, "borrow", lambda _fd, mode: borrow(writes, mode))
+    got = bytearray()
+
+    def read() -> None:
+        while len(got) < len(printed):
+            got.extend(os.read(reads, 4096))
+
+    with trio.fail_after(30):
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(trio.to_thread.run_sync, read)
+            assert 0 == await drive(cassette(*OPENING), lambda _line: None)
+
+    assert printed.encode() == got
+    os.close(reads)
+    os.close(writes)
+
+
+class LoggedIn(Command, frozen=True):
+    """A server whose requests are authorized."""
+
+    def watch_authorization(self, watcher: Callable[[dict[str, Any]], None]) -> None:
+        watcher({"how": "oauth"})
+
+
+async def test_the_login_is_recorded(plays: Plays, tmp_path: Path) -> None:
+    """A take says how requests to its server were authorized."""
+    plays(TWO)
+    recording = Recording(output=tmp_path / "a.jsonl")
+    assert 0 == await drive(TWO, print, LoggedIn([sys.executable]), recording=recording)
+
+    takes = load(tmp_path / "a.jsonl").takes
+    assert [{"how": "oauth"}] * 2 == [take.events[0].auth for take in takes]
 
 
 def test_parts_over_http() -> None:

@@ -25,11 +25,12 @@ from mcpmock.playback.player import PlayerOptions, SessionSelection
 from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.runner import LiveSession, run
+from mcpmock.sessions import load as load_module
 from mcpmock.sessions import servers
 from mcpmock.sessions.drive import drive_front
 from mcpmock.sessions.load import LoadPace, load_front
 from mcpmock.sessions.run import Run, Setup, run_sessions
-from mcpmock.sessions.servers import Command
+from mcpmock.sessions.servers import Command, Server
 from mcpmock.sessions.take import Recording
 from mcpmock.sessions.url_server import Url
 from tests.sessions.web import URL, Web, web
@@ -76,6 +77,19 @@ async def test_sessions_follow_one_another(starts: Starts, autojump_clock: MockC
     assert [0, 0, 2.25, 2.25, 4.5] == starts
     assert (5, 5, 6.75, 0.0) == (load.sessions, load.count, load.seconds, load.latest_start)
     assert {2_250_000: 5} == load.calls[ADD].latencies.buckets
+
+
+@pytest.mark.parametrize(("back", "raised"), [(Command(["python"]), 0), (Url.parse(URL), 1)])
+async def test_the_limit_of_descriptors(
+    starts: Starts, web: Web, monkeypatch: pytest.MonkeyPatch, back: Server, raised: int
+) -> None:
+    """It is raised for a server at a URL; a process would inherit it."""
+    calls: list[None] = []
+    monkeypatch.setattr(load_module, "raise_descriptor_limit", lambda: calls.append(None))
+    front = load_front(drive_front(SLOW), LoadPace(sessions=1))
+    await run_sessions(Setup(front=front, back=back, say=print))
+
+    assert raised == len(calls)
 
 
 async def test_sessions_at_a_rate(starts: Starts, autojump_clock: MockClock) -> None:

@@ -106,6 +106,18 @@ async def test_a_url_is_recorded(tmp_path: Path) -> None:
     assert "streamable-http" == mcpmock.load(output).takes[0].transport
 
 
+async def test_the_status_of_a_process(tmp_path: Path) -> None:
+    """Its client over stdio ends with it."""
+
+    async def talk(place: ServerPlace) -> None:
+        assert place.command is not None
+        done = await trio.run_process(place.command, stdin=OPENING, check=False)
+        assert 3 == done.returncode
+
+    ends = "import sys; sys.stdin.read(); sys.exit(3)"
+    await run_local(Command([sys.executable, "-c", ends]), tmp_path / "a.jsonl", talk)
+
+
 async def test_a_command_that_cannot_start(tmp_path: Path) -> None:
     """The error comes at once, and no file is left."""
     setup = Setup(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.cassette.model import Cassette
+from mcpmock.cassette.parser import read
 from mcpmock.protocol.messages import Frame
 from mcpmock.sessions.server_start import FailedStart, failed_start
 from tests.support import (
@@ -13,6 +14,7 @@ from tests.support import (
     answers,
     call,
     cassette,
+    cassette_bytes,
     ends,
     error,
     in_session,
@@ -60,7 +62,8 @@ def test_a_server_that_did_not_answer_when_it_was_recorded() -> None:
 
 def test_what_it_printed() -> None:
     """Usage on standard output is shown, without control characters."""
-    live = cassette(("c2s", INITIALIZE), s(b"usage: \x1b[1mx"), s(b"  -h"), ("end", {"exit": 0}))
+    printed = [("stderr", "on standard error it was seen\n"), s(b"usage: \x1b[1mx"), s(b"  -h")]
+    live = cassette(("c2s", INITIALIZE), *printed, ("end", {"exit": 0}))
 
     assert failed_start(live) == FailedStart(
         f"the server ended with status 0 {BEFORE}", ("usage: \x1b[1mx", "  -h")
@@ -68,6 +71,15 @@ def test_what_it_printed() -> None:
     found = failed_start(live)
     assert found is not None
     assert ["it printed: usage: \\u001b[1mx", "it printed:   -h"] == found.lines[1:]
+
+
+def test_events_that_are_no_messages() -> None:
+    """The note of a gap in the recording says nothing of the server."""
+    gap = b'{"n":3,"t":9,"gap":{"events":1,"bytes":9,"reason":"full"}}\n'
+    asked = cassette_bytes(("c2s", INITIALIZE), ("end", {"exit": 2}))
+
+    found = failed_start(read("a", asked + gap))
+    assert found == FailedStart(f"the server ended with status 2 {BEFORE}")
 
 
 def http(*response_frames: Frame | list[Frame]) -> Cassette:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from contextlib import suppress
 from itertools import count
@@ -12,7 +13,9 @@ import trio
 from trio.testing import memory_stream_pair
 
 from mcpmock.channels.channel import MemoryChannel, memory_pair
+from mcpmock.channels.child_process import ChildProcess
 from mcpmock.channels.http.client import HttpClientChannel
+from mcpmock.channels.process import ProcessChannel
 from mcpmock.errors import CannotStart, McpMockError
 from mcpmock.sessions import servers
 from mcpmock.sessions.servers import Command, Reach
@@ -92,6 +95,24 @@ def test_a_command_that_is_sure_to_fail(tmp_path: Path, program: str, status: in
     assert status == caught.value.exit_code
     Command(["sh", "-c", "exit 1"]).check(print)
     Url.parse("http://no-such-server.invalid/").check(print)
+
+
+async def test_a_process_that_runs_already(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is the server of the first conversation; the next one has another."""
+    running = ChildProcess([sys.executable, "-c", "input()"])
+
+    async def start(_command: Sequence[str]) -> MemoryChannel:
+        return memory_pair()[0]
+
+    monkeypatch.setattr(servers, "start_process", start)
+    server, reach = Command(["server"], [running]), Reach(print)
+    first = await server.open(reach)
+    second = await server.open(reach)
+    await first.aclose()
+
+    assert isinstance(first, ProcessChannel)
+    assert running.process.pid == first.pid
+    assert isinstance(second, MemoryChannel)
 
 
 async def test_a_connection_that_fails() -> None:

@@ -124,6 +124,20 @@ async def hold_session(web: Web, kind: TransportKind) -> None:
 
 
 @pytest.mark.parametrize("kind", TransportKind)
+async def test_the_end_is_recorded_as_exchanges(
+    web: Web, autojump_clock: MockClock, tmp_path: Path, kind: TransportKind
+) -> None:
+    """Nothing stands behind the last one: HTTP has no end of a session but that."""
+    web.server.script = serving()
+    async with running(web, recorder(web, tmp_path / "a.jsonl", URLS[kind], kind=kind)):
+        await hold_session(web, kind)
+        await trio.sleep(60)
+    [take] = load(tmp_path / "a.jsonl").takes
+
+    assert [] == [event.n for event in take.events if event.x is None]
+
+
+@pytest.mark.parametrize("kind", TransportKind)
 @pytest.mark.parametrize("mode", ["record", "replay"])
 async def test_ended_sessions_leave_no_task(
     web: Web, autojump_clock: MockClock, tmp_path: Path, mode: str, kind: TransportKind

@@ -22,7 +22,7 @@ from mcpmock.protocol.messages import C2S, S2C, Frame
 from mcpmock.sessions import servers
 from mcpmock.sessions.take import LOCK_TIMEOUT_S, Recording, open_take_recording
 from tests.sessions.test_stdio_front import Stage, cassette_file, files_in, recorded, stage
-from tests.support import INITIALIZE, WELCOME, c2s, exits, hangs_up, s2c
+from tests.support import INITIALIZE, WELCOME, c2s, call, exits, hangs_up, response, s2c
 
 __all__ = ["stage"]
 FULL = OSError(errno.ENOSPC, "No space left on device")
@@ -256,6 +256,18 @@ async def test_a_user_without_a_home(
     assert 1 == len(load(project / OUTPUT).takes)
 
 
+async def test_a_recording_elsewhere(
+    stage: Stage, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What `wrap` did not name stays where it was asked for, in a project too."""
+    (project / ".mcpmock").mkdir()
+    (project / "src").mkdir()
+    monkeypatch.chdir(project / "src")
+
+    assert 3 == await stage.record(Path("a.jsonl"))
+    assert 1 == len(load(project / "src/a.jsonl").takes)
+
+
 @pytest.mark.parametrize("option", ["new", "strict"])
 async def test_a_project_that_must_be_recorded(stage: Stage, project: Path, option: str) -> None:
     """No session goes on unrecorded where an option says so."""
@@ -283,6 +295,47 @@ async def test_a_conversation_that_an_internal_error_ends(tmp_path: Path) -> Non
         await converse()
     [event] = load(tmp_path / "a.jsonl").takes[0].events
     assert (3, True) == (event.s, event.gap is not UNSET)
+
+
+@pytest.mark.parametrize("redact", [True, False])
+@pytest.mark.parametrize(
+    "target", ["http://h/mcp?token=correct-horse-battery", ["s", "--token=correct-horse-battery"]]
+)
+async def test_secrets_of_a_target(tmp_path: Path, target: str | list[str], redact: bool) -> None:
+    """The header names the server without them, unless redaction is off."""
+    file = tmp_path / "a.jsonl"
+    take = await open_take_recording(Recording(output=file, redact=redact), lambda _line: None)
+    async with take.recorded("any", target):
+        pass
+
+    assert redact is (b"battery" not in file.read_bytes())
+    assert redact is (target != load(file).takes[0].header.target)
+
+
+async def test_one_event_that_is_lost(tmp_path: Path) -> None:
+    """It is counted, and said in the singular."""
+    file = tmp_path / "a.jsonl"
+    take = await open_take_recording(Recording(output=file), lambda _line: None)
+
+    async def lose_one() -> None:
+        async with take.recorded("stdio", ["server"]):
+            take.recorder().feed([c2s(call(1, "say"))], trio.current_time())
+            take.ledger.lose(1, 1, 0, "why")
+
+    with pytest.raises(RecordingIncomplete) as told:
+        await lose_one()
+    assert f"{file}: 1 of 2 events was not recorded: why" == str(told.value)
+
+
+async def test_a_value_that_is_known_to_be_secret_later(tmp_path: Path) -> None:
+    """At the end of the take it is replaced in what was recorded before, too."""
+    file, secret = tmp_path / "a.jsonl", "correct horse battery"
+    take = await open_take_recording(Recording(output=file), lambda _line: None)
+    async with take.recorded("stdio", ["server"]):
+        take.recorder().feed([c2s(call(1, "say", text=secret))], trio.current_time())
+        take.recorder().feed([s2c(response(1, {"token": secret}))], trio.current_time())
+
+    assert b"battery" not in file.read_bytes()
 
 
 async def test_strict_ends_the_session(
@@ -343,6 +396,14 @@ async def test_new_refuses_a_packed_file_too(stage: Stage, tmp_path: Path) -> No
 
     with pytest.raises(CassetteError, match=r"a\.jsonl\.gz: exists; leave out --new"):
         await recorded(recording, stage.said.append)
+
+
+async def test_a_new_packed_file(tmp_path: Path) -> None:
+    """With `new` it is made where there is none."""
+    file = tmp_path / "a.jsonl.gz"
+    await record_take(file, new=True)
+
+    assert 1 == len(load(file).takes)
 
 
 async def test_a_folder_may_have_any_name(stage: Stage, tmp_path: Path) -> None:

@@ -18,12 +18,13 @@ from mcpmock.platforms import try_lock
 from mcpmock.sessions import watch
 from mcpmock.sessions.watch import FollowedFile, Watch, WatchedFiles
 from tests.support import HEADER, call, cassette_bytes
+from tests.support.pages import data_of
 
 RECORDING = cassette_bytes(("c2s", call(1, "add")))
 
 
 @asynccontextmanager
-async def watching(path: Path) -> AsyncIterator[tuple[int, str]]:
+async def watching(path: Path, *, beside: bool = False) -> AsyncIterator[tuple[int, str]]:
     """The port and the token of a page that is served."""
     told: list[str] = []
     stop, announced = trio.Event(), trio.Event()
@@ -33,7 +34,7 @@ async def watching(path: Path) -> AsyncIterator[tuple[int, str]]:
         announced.set()
 
     async with trio.open_nursery() as nursery:
-        nursery.start_soon(Watch(path, announce=announce).run, stop)
+        nursery.start_soon(Watch(path, announce=announce, beside=beside).run, stop)
         await announced.wait()
         address, _, token = told[0].partition("/#token=")
         yield int(address.rpartition(":")[2]), token
@@ -77,6 +78,16 @@ async def test_the_page_holds_nothing_recorded(tmp_path: Path) -> None:
 
     assert page.startswith(b"HTTP/1.1 200")
     assert b"connect-src 'self'" in page
+
+
+@pytest.mark.parametrize(
+    ("beside", "ended"),
+    [(False, "mcpmock watch has ended."), (True, "The recording has ended.")],
+)
+async def test_what_a_page_says_at_the_end(tmp_path: Path, beside: bool, ended: str) -> None:
+    """Who has ended: the command, or the recorder that it ran beside."""
+    async with watching(tmp_path / "a.jsonl", beside=beside) as (port, _):
+        assert ended == data_of(await answer(port, "/"))["ended"]
 
 
 async def test_who_may_follow(tmp_path: Path) -> None:

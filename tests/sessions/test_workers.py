@@ -29,6 +29,7 @@ def check(order: Order, kind: TransportKind, *events: Line) -> None:
 def test_what_needs_no_session() -> None:
     """Stubs of any revision, and recordings of the one without sessions."""
     check("any", HTTP, *LEGACY)
+    check("any", HTTP, *LEGACY, c(request(1, "tools/call", {"name": "sampling/createMessage"})))
     check("causal", HTTP, *MODERN)
 
 

@@ -351,7 +351,7 @@ class _ClientExchange:
 
     def _end(self, how: str, told: str | None = None) -> list[Frame]:
         """End the exchange; `told` is what the client hears of how."""
-        again = how == "eof" and self._reader.again and not self._gone and self.out.done
+        again = how == "eof" and self._reader.again and self.out.done
         if how == "eof" and not again:
             self._close_behind()
         self._finish(again=again)
@@ -413,7 +413,8 @@ class HttpClientChannel(HttpEnd[_ClientExchange]):
             raise trio.BrokenResourceError("closed")
         for frame in frames:
             fact, number = frame.fact, frame.exchange
-            if type(fact) is HttpRequest and number is not None:
+            if type(fact) is HttpRequest:
+                assert number is not None
                 self._open(number, fact)
             elif type(fact) is StreamEnd:
                 self._until = trio.current_time() + END_TIMEOUT_S

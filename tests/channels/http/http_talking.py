@@ -25,6 +25,8 @@ JSON = [("Content-Type", "application/json")]
 EVENTS = [("Content-Type", "text/event-stream")]
 GET = b"GET /mcp HTTP/1.1\r\n" + HOST + b"\r\n"
 UPSTREAM = Upstream.parse("http://127.0.0.1:9000/mcp")
+Streams = Callable[[], tuple[trio.abc.Stream, trio.abc.Stream]]
+"""What makes both ends of a connection."""
 
 
 def post(body: bytes, *fields: bytes, target: bytes = b"/mcp") -> bytes:
@@ -90,6 +92,12 @@ def shown(frames: Sequence[Frame]) -> list[object]:
             case fact:
                 found.append((type(fact).__name__, frame.raw))
     return found
+
+
+def socket_pair() -> tuple[trio.abc.Stream, trio.abc.Stream]:
+    """Both ends of a connection that takes at once what is written, as memory streams do not."""
+    ours, theirs = trio.socket.socketpair()
+    return trio.SocketStream(ours), trio.SocketStream(theirs)
 
 
 class Peer:
@@ -215,13 +223,14 @@ class Back:
 
     channel: HttpClientChannel
     nursery: trio.Nursery
+    make: Streams = memory_stream_pair
     connected: int = 0
     _servers: tuple[trio.MemorySendChannel[Peer], trio.MemoryReceiveChannel[Peer]] = attrs.field(
         factory=lambda: trio.open_memory_channel[Peer](1000)
     )
 
     async def connect(self) -> trio.abc.Stream:
-        ours, theirs = memory_stream_pair()
+        ours, theirs = self.make()
         await self._servers[0].send(Peer(theirs))
         self.connected += 1
         return ours
@@ -242,6 +251,7 @@ async def back(
     upstream: Upstream = UPSTREAM,
     credentials: Credentials | None = None,
     follows: bool = False,
+    make: Streams = memory_stream_pair,
 ) -> AsyncIterator[Back]:
     """A channel to servers that the test plays."""
     with trio.fail_after(3600):
@@ -254,7 +264,7 @@ async def back(
             channel = HttpClientChannel(
                 connected, upstream, own=own, credentials=credentials, follows=follows
             )
-            made = Back(channel, nursery)
+            made = Back(channel, nursery, make)
             nursery.start_soon(channel.run)
             yield made
             await channel.aclose()

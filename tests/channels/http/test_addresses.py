@@ -78,6 +78,30 @@ async def test_listening(host: str) -> None:
         await listener.aclose()
 
 
+@pytest.mark.parametrize(
+    ("address", "bound"),
+    [
+        (ListenAddress("localhost"), "127.0.0.1"),
+        (ListenAddress("localhost", 8080), "localhost"),
+        (ListenAddress("::1"), "::1"),
+    ],
+)
+async def test_a_name_with_several_addresses(
+    monkeypatch: pytest.MonkeyPatch, address: ListenAddress, bound: str
+) -> None:
+    """All of them are listened on, but for a free port, of which each would get another one."""
+
+    hosts: list[str] = []
+
+    async def listen(_port: int, *, host: str) -> list[trio.SocketListener]:
+        hosts.append(host)
+        return []
+
+    monkeypatch.setattr(trio, "open_tcp_listeners", listen)
+    await address.listen()
+    assert [bound] == hosts
+
+
 @pytest.mark.e2e
 async def test_connecting() -> None:
     """A connection without delay (TCP_NODELAY), or an error that says why there is none."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import trio
-from trio.testing import MockClock, wait_all_tasks_blocked
+from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
 from mcpmock.channels.channel import MAX_HELD_BYTES
 from mcpmock.channels.http.addresses import MAX_IDLE_S
@@ -24,6 +24,7 @@ from mcpmock.protocol.messages import (
 from tests.channels.http.http_talking import (
     GET,
     Peer,
+    Streams,
     answer,
     back,
     everything,
@@ -32,6 +33,7 @@ from tests.channels.http.http_talking import (
     request,
     said,
     shown,
+    socket_pair,
 )
 from tests.support import c2s, hangs_up
 
@@ -375,23 +377,31 @@ async def test_a_client_that_leaves_while_we_connect(autojump_clock: MockClock) 
 
 
 @pytest.mark.parametrize("how", ["closed", "reset"])
-async def test_a_request_that_breaks_off(autojump_clock: MockClock, how: str) -> None:
+@pytest.mark.parametrize("make", [memory_stream_pair, socket_pair])
+@pytest.mark.parametrize("connected", [False, True])
+async def test_a_request_that_breaks_off(
+    autojump_clock: MockClock, how: str, make: Streams, connected: bool
+) -> None:
     """What a fault says as it is goes out behind the head, be it before there is a connection; then
     the server sees the end.
     """
     head = request("POST", "/mcp", ("Content-Length", "9"))
     cut = HttpBody(more=True, unframed=True)
-    async with back() as there:
-        frame = Frame(C2S, b'{"js', b"", cut, exchange=1)
-        receive = await there.send(*said(1, head), frame, *said(1, ExchangeEnd(how)))
+    async with back(make=make) as there:
+        rest = [Frame(C2S, b'{"js', b"", cut, exchange=1), *said(1, ExchangeEnd(how))]
+        receive = await there.send(*said(1, head), *([] if connected else rest))
         there.nursery.start_soon(everything, receive)
         server = await there.server()
+        if connected:
+            await wait_all_tasks_blocked()
+            there.channel.send_nowait(rest)
         came = await server.rest()
 
         assert came.endswith(b'Content-Length: 9\r\nAccept-Encoding: identity\r\n\r\n{"js')
         assert 0.0 == trio.current_time()
         with pytest.raises(trio.EndOfChannel):
             await receive()
+        await server.leave()
 
 
 async def test_early_answers(autojump_clock: MockClock) -> None:

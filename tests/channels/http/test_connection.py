@@ -163,6 +163,7 @@ async def test_connection_close(autojump_clock: MockClock, request_: bytes) -> N
         channel.send_nowait(ok(1, b"{}"))
         answer = await client.rest()
 
+        assert 0.0 == trio.current_time()
         assert answer.startswith(b"HTTP/1.1 200 OK\r\n")
         assert b"\r\nConnection: close\r\n" in answer
         assert answer.endswith(b"\r\n\r\n{}")
@@ -215,6 +216,7 @@ BAD = {
     "a form": (post(b"{}").replace(b"application/json", b"text/plain"), 415),
     "no chunk": (chunked(b"{}").replace(b"2\r\n", b"x\r\n"), 400),
     "too long": (post(b"x" * 2000), 413),
+    "too long, before it has come": (post(b"x" * 2000)[:-2000], 413),
     "too long in chunks": (chunked(b"x" * 600, b"x" * 600), 413),
 }
 

@@ -6,7 +6,12 @@ import pytest
 import trio
 from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
 
+from mcpmock.channels.http.addresses import Connect
+from mcpmock.channels.http.client import HttpClientChannel
 from mcpmock.channels.http.pairing import IdleWatch, PairedConnection
+from mcpmock.channels.http.wire import Wire
+
+from .http_talking import UPSTREAM, Streams, answer, everything, request, said, shown, socket_pair
 
 
 class Client:
@@ -26,7 +31,10 @@ class Client:
 
 
 @pytest.mark.parametrize("unasked", [b"", b"HTTP/1.1 408 Request Timeout\r\n\r\n"])
-async def test_an_idle_connection_is_watched(autojump_clock: MockClock, unasked: bytes) -> None:
+@pytest.mark.parametrize("make", [memory_stream_pair, socket_pair])
+async def test_an_idle_connection_is_watched(
+    autojump_clock: MockClock, make: Streams, unasked: bytes
+) -> None:
     """It is used again and again; when the server closes it, or says something unasked, the
     client's is closed.
     """
@@ -34,7 +42,7 @@ async def test_an_idle_connection_is_watched(autojump_clock: MockClock, unasked:
     client, watch = Client(), IdleWatch()
 
     async def connect() -> trio.abc.Stream:
-        ours, theirs = memory_stream_pair()
+        ours, theirs = make()
         servers.append(theirs)
         return ours
 
@@ -57,4 +65,84 @@ async def test_an_idle_connection_is_watched(autojump_clock: MockClock, unasked:
         await wait_all_tasks_blocked()
 
         assert (pair.idle, client.told) == (False, ["closed"])
+        await servers[0].aclose()
         nursery.cancel_scope.cancel()
+
+
+@pytest.mark.parametrize("make", [memory_stream_pair, socket_pair])
+async def test_a_connection_that_outlives_the_watch(
+    autojump_clock: MockClock, make: Streams
+) -> None:
+    """It is closed with its client's as ever."""
+    ours, theirs = make()
+    watch = IdleWatch()
+
+    async def connect() -> trio.abc.Stream:
+        raise AssertionError("unreachable because it is open")
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watch.run)
+        await wait_all_tasks_blocked()
+        pair = PairedConnection(connect, Client(), watch)
+        pair.give_back(Wire(ours))
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+    pair.close("closed")
+
+    assert b"" == await theirs.receive_some()
+    await theirs.aclose()
+
+
+LAST = answer(b"[]").replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
+
+
+@pytest.mark.parametrize(
+    ("ended", "answered", "heard", "told"),
+    [
+        (True, b"", [], ["left"]),
+        (True, b"no HTTP\r\n\r\n", [502, "eof"], []),
+        (True, answer(b"[]"), [200, "eof"], []),
+        (False, b"", ["closed"], []),
+        (False, LAST, [200, "eof"], [1]),
+    ],
+)
+async def test_what_the_server_does_to_its_connection(
+    autojump_clock: MockClock,
+    ended: bool,
+    answered: bytes,
+    heard: list[object],
+    told: list[object],
+) -> None:
+    """A close is passed on: behind the exchange, or at once to a client that has ended its input.
+    What is no HTTP is an error of the exchange.
+    """
+    ours, theirs = socket_pair()
+    client = Client()
+
+    class Carrier:
+        def paired(self, connect: Connect) -> PairedConnection:
+            return PairedConnection(connect, client, IdleWatch(), input_ended=ended)
+
+    async def connect() -> trio.abc.Stream:
+        return ours
+
+    channel = HttpClientChannel(connect, UPSTREAM, client_of=lambda _: Carrier())  # type: ignore[arg-type, return-value]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(channel.run)
+        channel.send_nowait(said(1, request(), b"{}"))
+        receive = await channel.accept()
+        nursery.start_soon(_replies, theirs, answered)
+        found = shown(await everything(receive))
+        await channel.aclose()
+        nursery.cancel_scope.cancel()
+    await ours.aclose()
+    await theirs.aclose()
+
+    assert heard == [one for one in found if isinstance(one, int | str)]
+    assert told == [*dict.fromkeys(client.told)]
+
+
+async def _replies(stream: trio.abc.Stream, answered: bytes) -> None:
+    while not (await stream.receive_some()).endswith(b"{}"):
+        pass
+    await (stream.send_all(answered) if answered else stream.aclose())

@@ -205,3 +205,39 @@ def test_a_client_that_left_with_its_answer() -> None:
     assert [MODERN, response(1)] == [
         payload for _, _, payload in told(bare(recorded, one_session=False))
     ]
+
+
+PING, OTHER = request(1, "ping"), request(1, "tools/list")
+
+
+@pytest.mark.parametrize(
+    ("status", "location", "followed", "asked"),
+    [
+        (307, "/v2", post(2, PING, to="/v2"), [PING]),
+        (308, "/v2?key=1", post(2, PING, to="/v2?key=1"), [PING]),
+        (307, "http://127.0.0.1:8000/v2", post(2, PING, to="/v2"), [PING]),
+        (302, "/v2", post(2, PING, to="/v2"), [PING, PING]),
+        (307, "/v2", post(2, PING, to="/v3"), [PING, PING]),
+        (307, "/v2", post(2, OTHER, to="/v2"), [PING, OTHER]),
+        (307, None, post(2, PING), [PING, PING]),
+    ],
+)
+def test_redirects(
+    status: int, location: str | None, followed: list[Frame], asked: list[bytes]
+) -> None:
+    """A request that is sent again where a redirect leads is one request; any other is another."""
+    fields = {} if location is None else {"location": location}
+    moved = [replies(1, status, **fields), ends(1), ends(1, "closed", C2S)]
+    recorded = over_http(in_session(2, post(1, PING), moved, followed, answers(2, response(1))))
+
+    [take] = bare(recorded, one_session=False).takes
+    assert asked == [event.payload for event in take.events if event.d == "c2s"]
+
+
+def test_a_redirect_whose_request_is_not_recorded() -> None:
+    """It repeats nothing."""
+    moved = [replies(9, 307, location="/mcp"), ends(9)]
+    recorded = over_http(in_session(2, moved, post(1, PING), answers(1, response(1))))
+
+    [take] = bare(recorded, one_session=False).takes
+    assert [PING, response(1)] == [event.payload for event in take.events]

@@ -127,12 +127,16 @@ def test_what_is_the_server_s_doing() -> None:
     stay two exchanges.
     """
     ended = told(ends(1), *COMES_BACK, ANSWER)
-    refused = told(LEAVES, COMES_BACK[0], replies(2, 400))
+    refused = told(LEAVES, COMES_BACK[0], replies(2, 400, "text/event-stream"))
+    unnamed = told(says(1, progress(1, 2), id=""), LEAVES, get(2, session="S"), opens(2), ANSWER)
+    whole = told(LEAVES, COMES_BACK[0], replies(2, 200, "application/json"))
     unknown = told(LEAVES, get(2, session="S", last_event_id="x"), opens(2), ANSWER)
     alone = told(LEAVES, *COMES_BACK, ANSWER, session=1)
 
     assert ["1 eof", "2 GET /mcp", "2 200 text/event-stream", "2 sse id=e2"] == ended[:4]
-    assert ["1 closed", "2 GET /mcp", "2 400"] == refused
+    assert ["1 closed", "2 GET /mcp", "2 400 text/event-stream"] == refused
+    assert ["1 closed", "2 GET /mcp", "2 200 text/event-stream", "2 sse id=e2"] == unnamed[2:6]
+    assert ["1 closed", "2 GET /mcp", "2 200 application/json"] == whole
     assert ["1 closed", "2 GET /mcp", "2 200 text/event-stream", "2 sse id=e2"] == unknown[:4]
     assert unknown == alone
 
