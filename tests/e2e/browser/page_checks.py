@@ -413,7 +413,7 @@ def test_nothing_is_recorded(open_page: Open) -> None:
     page = open_page("empty.html")
     assert page.locator("#nothing").inner_text() == "Nothing is recorded."
     assert page.locator("#overview").is_hidden()
-    assert page.locator("#chips").inner_text() == "stdio\nincomplete"
+    assert page.locator("#chips").inner_text() == "stdio\nincomplete: its recorder was stopped"
 
 
 def test_hostile_text_acts_nowhere(open_page: Open) -> None:
