@@ -580,9 +580,7 @@ def _read_demands(part: SchemaPart, found: Alternative) -> None:
             continue
         if name == "multipleOf" and is_number(value) and value == 1:
             found.integer = True
-        elif not (
-            name == "multipleOf" and is_number(value) and found.integer and 1 % exact(value) == 0
-        ):
+        else:
             here = found.demands.setdefault(name, {})
             here.setdefault(value_key(value), SchemaValue(value, (*part.path, name)))
 

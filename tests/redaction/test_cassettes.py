@@ -127,10 +127,12 @@ def test_a_value_that_a_later_line_tells() -> None:
         ('"sse":{"id":"Lovelace-7"}', '"sse":{"id":"Lovelace-7"}'),
     ],
 )
-def test_a_value_of_a_user_goes_from_content(members: str, kept: str) -> None:
+@pytest.mark.parametrize("others", [0, 100])
+def test_a_value_of_a_user_goes_from_content(members: str, kept: str, others: int) -> None:
     """What the protocol needs stays, although it has the same letters."""
     redactor = Redactor(RedactionRules.parse(["owner"]))
-    redactor.json(call(1, "t", owner="Lovelace-7"))
+    redactor.json(call(1, "t", owner=[*(f"other-{n:04}" for n in range(others)), "Lovelace-7"]))
+    kept = kept.replace("owner:1", f"owner:{others + 1}")
     revised = redactor.known_in_line(b'{"n":1,"t":0,%b}' % members.encode())
 
     assert b'{"n":1,"t":0,%b}' % kept.encode() == revised

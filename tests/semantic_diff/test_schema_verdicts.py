@@ -267,6 +267,9 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "a list of a branch that a negation cuts": (
         branches("anyOf", {"const": "c"}, {"enum": ["a", "b"], "not": {"minLength": 5}}),
         branches("anyOf", {"const": "c"}, {"enum": ["a", "b"], "not": {"minLength": 1}}), LESS),
+    "a list of a branch that a condition cuts": (
+        branches("anyOf", {"const": "c"}, {"enum": ["a", "b"], "if": {}, "then": {"maxLength": 5}}),
+        branches("anyOf", {"const": "c"}, {"enum": ["a", "b"], "if": {}, "then": {"maxLength": 0}}), LESS),
     "an integer behind in allOf": (branches("allOf", N, I), of(v=I), SAME),
     "values of both": (branches("allOf", {"enum": ["a", "b"]}, {"enum": ["b", "c"]}), of(v={"const": "b"}), SAME),
     "an enum and a constant": (of(v={"enum": ["a", "b"], "const": "a"}), of(v={"const": "a"}), SAME),
@@ -431,7 +434,7 @@ def test_a_change_inside(place: str) -> None:
     "keyword",
     [
         {"type": ["null", "boolean", "integer", "string", "array", "object"]},
-        {"enum": [True]},
+        {"anyOf": [{"enum": [True]}, {"type": ["null", "number", "string", "array", "object"]}]},
         {"minLength": 1},
         {"pattern": "^a"},
         {"properties": {"a": S}},
