@@ -10,8 +10,13 @@ from mcpmock.protocol.messages import Frame
 from mcpmock.sessions.server_start import FailedStart, failed_start
 from tests.support import (
     INITIALIZE,
+    INITIALIZED,
+    LOG,
     WELCOME,
+    accepts,
     answers,
+    bodiless,
+    c,
     call,
     cassette,
     cassette_bytes,
@@ -21,12 +26,15 @@ from tests.support import (
     over_http,
     post,
     replies,
+    request,
     response,
     s,
     says,
 )
 
 CALL = ("c2s", call(1, "a"))
+NEXT = ("c2s", call(2, "b"))
+AGAIN = [("take", None), ("c2s", INITIALIZE)]
 BEFORE = "before it answered initialize"
 
 
@@ -41,6 +49,15 @@ BEFORE = "before it answered initialize"
          "the server ended with status 3 before it answered tools/call"),
         ([("s2c", WELCOME), CALL, ("s2c", response(1)), ("end", {"exit": 3})], None),
         ([("s2c", WELCOME), CALL, ("s2c", error(1)), ("end", {"exit": 3})], None),
+        ([("s2c", WELCOME), CALL, ("s2c", response(1)), NEXT, ("end", {"exit": 3})], None),
+        ([("s2c", WELCOME), c(INITIALIZED), s(request("q", "roots/list")), ("end", {"exit": 3})],
+         None),
+        ([s(request(0, "roots/list")), c(response(0)), ("end", {"exit": 2})],
+         f"the server ended with status 2 {BEFORE}"),
+        ([s(error(None)), ("end", {"exit": 2})], f"the server ended with status 2 {BEFORE}"),
+        ([("end", {"exit": 2}), *AGAIN, ("end", {"exit": 3})],
+         f"the server ended with status 2 {BEFORE}"),
+        ([("s2c", WELCOME), CALL, ("s2c", response(1)), *AGAIN, ("end", {"exit": 3})], None),
         ([("s2c", WELCOME)], None),
         ([], None),
     ],
@@ -62,7 +79,13 @@ def test_a_server_that_did_not_answer_when_it_was_recorded() -> None:
 
 def test_what_it_printed() -> None:
     """Usage on standard output is shown, without control characters."""
-    printed = [("stderr", "on standard error it was seen\n"), s(b"usage: \x1b[1mx"), s(b"  -h")]
+    printed = [
+        ("stderr", "on standard error it was seen\n"),
+        s(b"usage: \x1b[1mx"),
+        s(b"  -h"),
+        s(LOG),
+        c(b"noise"),
+    ]
     live = cassette(("c2s", INITIALIZE), *printed, ("end", {"exit": 0}))
 
     assert failed_start(live) == FailedStart(
@@ -96,6 +119,11 @@ def http(*response_frames: Frame | list[Frame]) -> Cassette:
          "text/html, not with a message"),
         (http(replies(1, 202), ends(1)), "no content, not with a message"),
         (http(answers(1, WELCOME)), None),
+        (http(replies(1, 200, "application/json"), ends(1)), None),
+        (over_http(
+            in_session(2, bodiless(9, "GET"), accepts(9, 405)),
+            in_session(1, post(1, INITIALIZE), replies(1, 404), ends(1)),
+         ), "HTTP 404"),
         (http(replies(1, 200, "text/event-stream"), says(1, WELCOME), ends(1)), None),
     ],
 )  # fmt: skip
