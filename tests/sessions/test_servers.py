@@ -84,11 +84,15 @@ async def test_a_process_for_each_conversation(monkeypatch: pytest.MonkeyPatch) 
 
 
 @pytest.mark.parametrize(
-    ("program", "status"), [("no-such-server", 127), ("{}/missing", 127), ("{}/plain", 126)]
+    ("program", "status"),
+    [("no-such-server", 127), ("plain", 127), ("{}/missing", 127), ("{}/plain", 126)],
 )
-def test_a_command_that_is_sure_to_fail(tmp_path: Path, program: str, status: int) -> None:
+def test_a_command_that_is_sure_to_fail(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, program: str, status: int
+) -> None:
     """`check` finds it before a client needs it. A server at a URL may start later."""
     (tmp_path / "plain").touch()
+    monkeypatch.chdir(tmp_path)
     with pytest.raises(CannotStart) as caught:
         Command([program.format(tmp_path)]).check(print)
 

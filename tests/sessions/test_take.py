@@ -398,6 +398,31 @@ async def test_new_refuses_a_packed_file_too(stage: Stage, tmp_path: Path) -> No
         await recorded(recording, stage.said.append)
 
 
+async def test_a_folder_that_is_not_there(tmp_path: Path) -> None:
+    """It is made, and the line at the end names the file in it and how much that holds."""
+    folder, said = tmp_path / "runs/today", list[str]()
+    recording = Recording(output=folder, folder=True, says_end=True)
+    take = await open_take_recording(recording, said.append)
+    async with take.recorded("stdio", ["server"]):
+        take.recorder().feed([c2s(call(1, "say"))], trio.current_time())
+
+    assert [f"{file}: 1 event recorded" for file in folder.iterdir()] == said
+
+
+async def test_another_take_of_a_packed_file(tmp_path: Path) -> None:
+    """It goes into the same file."""
+    file = tmp_path / "a.jsonl.gz"
+    recording = Recording(output=file)
+    for _ in range(2):
+        take = await open_take_recording(recording, lambda _line: None)
+        async with take.recorded("stdio", ["server"]):
+            pass
+        recording = take.next_recording()
+
+    assert [file] == files_in(tmp_path)
+    assert 2 == len(load(file).takes)
+
+
 async def test_a_new_packed_file(tmp_path: Path) -> None:
     """With `new` it is made where there is none."""
     file = tmp_path / "a.jsonl.gz"
