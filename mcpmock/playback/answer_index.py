@@ -48,6 +48,7 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.raw_json import locate_known, splice
 from mcpmock.redaction.placeholders import NUMBER_MARK, PLACEHOLDER, holds_placeholder
 
+from .exchange_index import ExchangeIndex
 from .request_key import BY_METHOD_ALONE, MessageKeys, match_subject
 
 NONE = -1
@@ -108,6 +109,8 @@ class AnswerIndex(Struct, frozen=True, eq=False, dict=True):
     """The hashes of the requests as they are written, ids and all; NONE of a handshake, and of all
     that may be meant by what was sent for a placeholder.
     """
+    exchanges: ExchangeIndex | None = None
+    """What the exchanges carry, over HTTP."""
 
     @cached_property
     def keys(self) -> MessageKeys:
@@ -130,11 +133,11 @@ class AnswerIndex(Struct, frozen=True, eq=False, dict=True):
 
 
 def index_answers(episode: Episode) -> AnswerIndex | None:
-    """Return the index of an episode; None if something in it needs a plan."""
-    reading = _Reading(episode.events)
+    """Return the index of an episode over pipes; None if something in it needs a plan."""
+    reading = IndexReader(episode.events)
     try:
         return reading.index(episode)
-    except _NotOrdinary:
+    except NotOrdinary:
         return None
 
 
@@ -155,12 +158,12 @@ def without_token(params: bytes) -> tuple[bytes, bytes | None]:
     return (params if span is None else splice(params, [(span, b"")])), token
 
 
-class _NotOrdinary(Exception):
+class NotOrdinary(Exception):
     """Something is recorded that only a plan knows."""
 
 
 @attrs.define(eq=False, repr=False)
-class _Reading:
+class IndexReader:
     """Reads the events of an episode in order."""
 
     events: Sequence[Event]
@@ -210,10 +213,10 @@ class _Reading:
             if PLACEHOLDER in block or any(event.redacted for event in events):
                 self.redacted = True
                 if NUMBER_MARK in block:  # what was not said is 0, where a text stays as it is
-                    raise _NotOrdinary
+                    raise NotOrdinary
                 self._look_for_holes(known)
         if any(self.ranks[n] != NONE for name in self._notified for n in self.methods[name]):
-            raise _NotOrdinary
+            raise NotOrdinary
         for table in (self.ranks, self.answers, self.stops):
             del table[len(self.places) :]
         if self.holes:
@@ -247,31 +250,32 @@ class _Reading:
         """Read these events; the block is the messages in them."""
         envelopes = _envelopes_of(block)
         for place, event in enumerate(events, first):
-            if event.x is not None:
-                raise _NotOrdinary
-            if event.m is UNSET:
-                self._note_other(place, event)
-                continue
-            envelope = next(envelopes)
-            if envelope.id is UNSET:
-                self._note_notification(place, event, classify(envelope))
-            elif envelope.method is UNSET:
-                if event.d == "c2s":
-                    self._note_reply(place, bytes(envelope.id), envelope)
-                else:
-                    self._note_answer(place, bytes(envelope.id), envelope)
-            elif event.d == "s2c":
-                self._note_question(place, bytes(envelope.id))
-            else:
-                self._note_request(place, envelope.method, bytes(event.m), envelope)
+            self._read_event(place, event, envelopes)
         if len(self._open) > MAX_OPEN_CALLS:
-            raise _NotOrdinary
+            raise NotOrdinary
+
+    def _read_event(self, place: int, event: Event, envelopes: Iterator[Envelope]) -> None:
+        if event.m is UNSET:
+            self._note_other(place, event)
+            return
+        envelope = next(envelopes)
+        if envelope.id is UNSET:
+            self._note_notification(place, event, classify(envelope))
+        elif envelope.method is UNSET:
+            if event.d == "c2s":
+                self._note_reply(place, bytes(envelope.id), envelope)
+            else:
+                self._note_answer(place, bytes(envelope.id), envelope)
+        elif event.d == "s2c":
+            self._note_question(place, bytes(envelope.id))
+        else:
+            self._note_request(place, envelope.method, bytes(event.m), envelope)
 
     def _note_request(self, place: int, method: str, raw: bytes, envelope: Envelope) -> None:
         assert envelope.id is not UNSET
         id_ = bytes(envelope.id)
         if id_ in self._open or self._stopping or method == LISTEN:
-            raise _NotOrdinary
+            raise NotOrdinary
         params = envelope.params
         key, token = spelling(method, None if params is UNSET else bytes(params))
         number = self._add(place)
@@ -285,7 +289,7 @@ class _Reading:
             self._by_token[token], self._tokens[number] = number, token
 
     def _note_answer(self, place: int, id_: bytes, envelope: Envelope) -> None:
-        if id_ not in self._open or id_ == b"null" or _is_no_response(envelope):
+        if id_ not in self._open or id_ == b"null" or is_no_response(envelope):
             self._note_late_answer(place, id_, envelope)
             return
         call = self._close(id_)
@@ -315,8 +319,8 @@ class _Reading:
             self._note_cancel(number, message)
 
     def _note_reply(self, place: int, id_: bytes, envelope: Envelope) -> None:
-        if id_ not in self._asked or _is_no_response(envelope):
-            raise _NotOrdinary
+        if id_ not in self._asked or is_no_response(envelope):
+            raise NotOrdinary
         number, call = self._add(place), self._asked.pop(id_)
         self.replies.setdefault(id_, []).append(number)
         if call != NONE:
@@ -326,7 +330,7 @@ class _Reading:
         id_ = member(notification.params, "requestId")
         call = NONE if id_ is None else self._open.get(id_, NONE)
         if id_ is None or (call == NONE and id_ in self._asked):
-            raise _NotOrdinary
+            raise NotOrdinary
         if call == NONE:
             call = self._closed_call(id_)
         else:
@@ -338,7 +342,7 @@ class _Reading:
         """Return the call that a late message names."""
         call = self._closed.get(id_, NONE)
         if call == NONE or self._is_forgotten(call):
-            raise _NotOrdinary
+            raise NotOrdinary
         return call
 
     def _is_forgotten(self, call: int) -> bool:
@@ -351,12 +355,12 @@ class _Reading:
 
     def _note_question(self, place: int, id_: bytes) -> None:
         if id_ in self._asked:
-            raise _NotOrdinary
+            raise NotOrdinary
         call = self._asked[id_] = self._only_open
         self._wait(place, call)
 
     def _note_late_answer(self, place: int, id_: bytes, envelope: Envelope) -> None:
-        if _is_no_response(envelope):
+        if is_no_response(envelope):
             self._wait_for_call(place)
         elif id_ == b"null":  # it answers what the server could not read
             self._wait(place, NONE)
@@ -374,24 +378,23 @@ class _Reading:
         elif isinstance(message, Notification):
             self._note_client_notification(place, message)
         else:
-            raise _NotOrdinary
+            raise NotOrdinary
 
     def _note_server_notification(self, place: int, message: Notification) -> None:
         method = message.method
         if message.params is not None and SUBSCRIPTION in message.params:
-            raise _NotOrdinary
+            raise NotOrdinary
         if method == PROGRESS:
-            token = member(message.params, "progressToken")
-            call = NONE if token is None else self._by_token.get(token, NONE)
+            call = self._call_of_progress(member(message.params, "progressToken"))
             if call != NONE and self._is_forgotten(call):
-                raise _NotOrdinary
+                raise NotOrdinary
             self._wait(place, call, is_progress=True)
             return
         if method == CANCELLED:
-            raise _NotOrdinary
+            raise NotOrdinary
         call = self._only_open
         if call == NONE:
-            self._unowned[method] = len(self.places) - 1
+            self._unowned[method] = self._latest
             self._wait(place, NONE)
         else:
             causes = self._causes(call)
@@ -415,9 +418,9 @@ class _Reading:
             case StreamEnd() | ProcessExit() if event.d != "c2s":
                 self._stopping = self._stopping or self._was_stopped(place)
                 if not self._stopping:
-                    raise _NotOrdinary
+                    raise NotOrdinary
             case _:
-                raise _NotOrdinary
+                raise NotOrdinary
 
     def _was_stopped(self, place: int) -> bool:
         """Return whether the client ended the server by a signal that was not recorded."""
@@ -442,13 +445,21 @@ class _Reading:
     ) -> None:
         if causes is None:
             # Without a client message before it, it waits for none: NONE is the number before 0.
-            causes = (len(self.places) - 1,) if call == NONE else self._causes(call)
+            causes = (self._latest,) if call == NONE else self._causes(call)
         message = WaitingMessage(place, call, causes, stop, overlap, is_progress)
         for cause in causes:
             self.waiting.setdefault(cause, []).append(message)
 
     def _causes(self, call: int) -> tuple[int, ...]:
         return (call, *self._later.get(call, ()))
+
+    def _call_of_progress(self, token: bytes | None) -> int:
+        return NONE if token is None else self._by_token.get(token, NONE)
+
+    @property
+    def _latest(self) -> int:
+        """The latest message of the client."""
+        return len(self.places) - 1
 
     @property
     def _only_open(self) -> int:
@@ -458,9 +469,9 @@ class _Reading:
 def _envelopes_of(block: bytes) -> Iterator[Envelope]:
     found = read_envelopes(block)
     if found is None or len(found) != block.count(b"\n") + bool(block):
-        raise _NotOrdinary
+        raise NotOrdinary
     return iter(found)
 
 
-def _is_no_response(envelope: Envelope) -> bool:
+def is_no_response(envelope: Envelope) -> bool:
     return envelope.result is UNSET and envelope.error is UNSET

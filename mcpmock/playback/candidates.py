@@ -117,6 +117,8 @@ class Candidate:
         places, ranks = cursor.index.places, cursor.index.ranks
         happened = {places[number]: time for number, time in cursor.happened.items()}
         self.matcher.happened.update(happened)
+        self.ids.exchanges |= cursor.exchanges
+        self.ids.recorded |= {live: recorded for recorded, live in cursor.exchanges.items()}
         cursor.note_calls()
         for number, call in cursor.calls.items():
             self.ids.bind_call(ranks[number], call)

@@ -5,7 +5,8 @@ plan: an answer takes a tenth of the time. At the first thing that the table doe
 stops for good: the plan is made, and its candidates continue from the cursors that are here
 (`Candidates.resume`). So the client gets from here exactly what the player would send: what waits
 for what, and when it leaves, follow the rules of `plan.builder`, `schedule` and `overlaps`, for
-sessions without pauses, over pipes or in memory.
+sessions without pauses. Over HTTP what one request leads to leaves as one: exchanges are in order
+each, and not among each other.
 
 It has no key, no level and no rule: what is not spelled alike, the player compares. Spellings are
 compared by hashes of 64 bits that only this process knows: a wrong answer is as likely as 1 to
@@ -15,7 +16,7 @@ compared by hashes of 64 bits that only this process knows: a wrong answer is as
 from __future__ import annotations
 
 import heapq
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
 
 import attrs
 
@@ -23,7 +24,11 @@ from mcpmock.cassette.model import Episode, frames_at
 from mcpmock.protocol.correlation import CANCELLED, SUBSCRIPTION_PATH
 from mcpmock.protocol.messages import (
     S2C,
+    ExchangeEnd,
+    Fact,
     Frame,
+    HttpRequest,
+    HttpResponse,
     Notification,
     Request,
     Response,
@@ -35,9 +40,12 @@ from mcpmock.protocol.revisions import initialized_version
 from mcpmock.redaction.placeholders import fill, holds_placeholder
 
 from .answer_index import NONE, SUBSCRIPTION, AnswerIndex, WaitingMessage, spelling
+from .exchange_index import ExchangeIndex
 from .fallback import PROBE
-from .live_ids import LiveCall
+from .header_profile import fingerprint
+from .live_ids import LiveCall, live_head
 from .overlaps import OverlapWaits
+from .request_assembly import RequestAssembly
 from .request_key import BY_METHOD_ALONE, handshake_distance, match_subject
 from .schedule import PendingMessages
 from .timing import Pace
@@ -69,6 +77,11 @@ class EpisodeCursor:
     """The calls that it cancelled, each with the number of the recorded cancel."""
     as_written: list[int] = attrs.field(factory=list)
     """The calls that came as they are written and are not in `calls` yet."""
+    exchange: int | None = None
+    """The live exchange of the message that is taken."""
+    head: HttpRequest | None = None
+    exchanges: dict[int, int] = attrs.field(factory=dict)
+    """The live exchanges by the recorded ones."""
     _first: dict[Hashable, int] = attrs.field(factory=dict)
     """Where in a list of numbers the first one is that may be unused."""
 
@@ -92,11 +105,29 @@ class EpisodeCursor:
             raise _Unknown  # it was a notification
         if index.holes and index.holes[0] < found:
             raise _Unknown  # that one may be meant
+        if not self.fits(found):
+            raise _Unknown  # another head may fit better, or this one was refused
         return found
+
+    def fits(self, number: int) -> bool:
+        """Return whether the head of the message is as it was recorded."""
+        exchanges, head = self.index.exchanges, self.head
+        if exchanges is None or head is None:
+            return exchanges is None and head is None
+        return exchanges.profiles[number] == fingerprint(head, with_path=False)
+
+    def find_stream(self, head: HttpRequest) -> int | None:
+        """Return the first unused number of an equal GET."""
+        exchanges, profile = self.index.exchanges, fingerprint(head, with_path=True)
+        assert exchanges is not None
+        equal = (n for n in exchanges.streams if exchanges.profiles[n] == profile)
+        return next((number for number in equal if number not in self.happened), None)
 
     def use(self, number: int, now: float, call: LiveCall | None = None) -> None:
         """Note that a client message has happened, of a request what the client calls it."""
         self.happened[number] = now
+        if self.exchange is not None and self.index.exchanges is not None:
+            self.exchanges[self.index.exchanges.numbers[number]] = self.exchange
         if call is not None:
             self.note_calls()  # the latest of an id counts
             self._note_call(number, call)
@@ -158,6 +189,9 @@ class KnownAnswers:
     """Those that know all that the client has sent; the first of them is played."""
     pace: Pace
     began: float
+    assembly: RequestAssembly
+    session: Callable[[], str]
+    """Gives the id of the live session."""
     asked: bool = False
     """The client has sent a request."""
     answered: int = 0
@@ -176,6 +210,8 @@ class KnownAnswers:
     """When the latest message of a call is due, where that was not at once."""
     _progress_due: dict[int, float] = attrs.field(factory=dict)
     """When the latest progress of a call was due."""
+    _heads: dict[HttpResponse, HttpResponse] = attrs.field(factory=dict)
+    """The live heads of responses by the recorded ones."""
     _dropped: set[int] = attrs.field(factory=set)
     """The places of what the client no longer wants."""
 
@@ -195,16 +231,20 @@ class KnownAnswers:
         for place, frame in enumerate(seen):
             # speed: 4.8 us a call of a flood, 12 as a message that is read (tools/bench.py)
             rank = self._waits.first_missing
+            number = NONE
             if (
                 rank < len(self._written)
                 and self._written[rank] == hash(frame.raw)
                 and frame.fact is None
-                and frame.exchange is None
             ):
-                self._take_as_written(self._index.requests[rank], now)
-                continue
+                number = self._index.requests[rank]
             try:
-                self._take(frame, now)
+                if frame.exchange is not None:
+                    self._take_on_exchange(frame, frame.exchange, number, now)
+                elif number != NONE:
+                    self._take_as_written(number, now)
+                else:
+                    self._take(frame, now)
             except _Unknown:
                 return seen[place:]
         return ()
@@ -227,8 +267,10 @@ class KnownAnswers:
             due.sort()
         if self._dropped:
             due = [message for message in due if message[0] not in self._dropped]
-        frames = frames_at(self._index.episode.events, [place for place, _, _ in due])
         self.answered += sum([kind == _ANSWER for _, _, kind in due])
+        if self._index.exchanges is not None:
+            return self._render_parts(due, self._index.exchanges)
+        frames = frames_at(self._index.episode.events, [place for place, _, _ in due])
         rendered = [self._render(*pair) for pair in zip(frames, due, strict=True)]
         return [frame for frame in rendered if frame is not None]
 
@@ -242,15 +284,25 @@ class KnownAnswers:
 
     def pending(self, positions: Mapping[int, int], now: float) -> PendingMessages:
         """Return what is still to be sent, by the positions of the places in a plan."""
-        unsent = {positions[place]: now for place, _, _ in self._ready}
-        unsent |= {positions[message[0]]: due for due, message in self._later}
+        unsent = {positions[at]: now for one in self._ready for at in self._places(one)}
+        unsent |= {positions[at]: due for due, one in self._later for at in self._places(one)}
+        held = set[int]()
+        for message in self._waits.since_s:
+            places = [positions[place] for place in self._places(message)]
+            held.update(places)
+            if len(places) > 1:  # the end of a response waits for what the exchange carries
+                unsent[places[-1]] = now
         return PendingMessages(
             unsent,
-            {positions[place] for place, _, _ in self._waits.since_s},
+            held,
             self._waits,
             self._by_chain(self._chain_due),
             self._by_chain(self._progress_due),
         )
+
+    def _places(self, message: _ReleasedMessage) -> Sequence[int]:
+        exchanges = self._index.exchanges
+        return message[:1] if exchanges is None else exchanges.parts[message[0]].places
 
     def _by_chain(self, of_calls: Mapping[int, float]) -> dict[int | None, float]:
         ranks = self._index.ranks
@@ -269,17 +321,43 @@ class KnownAnswers:
 
     # What the client sends.
 
+    def _take_on_exchange(self, frame: Frame, x: int, number: int, now: float) -> None:
+        """Take a frame of an exchange, which may be written as the request with this number."""
+        fact, head = frame.fact, self.assembly.head(x)
+        for one in self.cursors:
+            one.exchange, one.head = x, head
+        if fact is None and head is not None:
+            if number != NONE and self.cursors[0].fits(number):
+                self._take_as_written(number, now)
+            else:
+                self._take(frame, now)
+            self.assembly.take_head(x)
+            return
+        if type(fact) is HttpRequest and not fact.has_body:
+            self._take_stream(fact, now)
+        elif type(fact) not in (HttpRequest, ExchangeEnd):
+            raise _Unknown
+        self.assembly.add(frame)
+
+    def _take_stream(self, head: HttpRequest, now: float) -> None:
+        found = [(one, one.find_stream(head)) for one in self.cursors]
+        if not self.asked or self.ended or any(number is None for _, number in found):
+            raise _Unknown
+        self._use(found, now)
+
     def _take(self, frame: Frame, now: float) -> None:
-        if self.ended or frame.exchange is not None:
+        if self.ended:
             raise _Unknown
         content = frame.content
         if type(content) is Request:
             self._take_request(frame, content, now)
         elif type(content) is Notification:
-            if content.method == CANCELLED:
+            if content.method != CANCELLED:
+                self._take_notification(frame, content, now)
+            elif self._index.exchanges is None:
                 self._take_cancel(content, now)
             else:
-                self._take_notification(frame, content, now)
+                raise _Unknown  # of the response, the head and the end may have to be sent
         elif type(content) is Response:
             self._take_reply(content, now)
         elif type(content) is StreamEnd:
@@ -290,7 +368,7 @@ class KnownAnswers:
     def _take_as_written(self, number: int, now: float) -> None:
         self.asked = True
         lead = self.cursors[0]
-        lead.happened[number] = now
+        lead.use(number, now)
         lead.as_written.append(number)
         self._release(number, now)
 
@@ -440,6 +518,36 @@ class KnownAnswers:
             else:
                 self._ready.append(message)
 
+    def _render_parts(
+        self, due: Sequence[_ReleasedMessage], exchanges: ExchangeIndex
+    ) -> list[Frame]:
+        parts = [exchanges.parts[place] for place, _, _ in due]
+        said = [message[0] for message, part in zip(due, parts, strict=True) if part.has_message]
+        recorded = iter(frames_at(self._index.episode.events, said))
+        frames = list[Frame]()
+        for message, part in zip(due, parts, strict=True):
+            rendered = self._render(next(recorded), message) if part.has_message else None
+            if rendered is None and part.has_message:
+                continue
+            x = self.cursors[0].exchanges[part.exchange]
+            frames += [Frame(S2C, fact=self._live_fact(one), exchange=x) for one in part.before]
+            if rendered is not None:
+                frames.append(Frame(S2C, rendered.raw, rendered.eol, None, x))
+            frames += [Frame(S2C, fact=one, exchange=x) for one in part.after]
+        return frames
+
+    def _live_fact(self, fact: Fact) -> Fact:
+        if type(fact) is not HttpResponse:
+            return fact
+        live = self._heads.get(fact)
+        if live is None:
+            live = self._heads[fact] = live_head(fact, self._session_ids, self.session, {})
+        return live
+
+    @property
+    def _session_ids(self) -> Set[str]:
+        return frozenset() if self._index.exchanges is None else self._index.exchanges.session_ids
+
     def _render(self, frame: Frame, message: _ReleasedMessage) -> Frame | None:
         """Return a recorded frame with the live id or token; None for progress that the live client
         did not ask for.
@@ -456,7 +564,7 @@ class KnownAnswers:
                 return None
             raw = _with(raw, locate_known(raw, _PROGRESS_PATH), live.token)
         if self._index.redacted and holds_placeholder(raw):
-            raw = fill(raw, {})
+            raw = fill(raw, {id_: self.session() for id_ in self._session_ids})
         return frame if raw is frame.raw else Frame(S2C, raw, frame.eol, frame.fact)
 
 

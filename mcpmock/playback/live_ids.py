@@ -8,7 +8,7 @@ recorded. `playback.candidates` decides what is rendered and when.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from functools import lru_cache
 from urllib.parse import quote
 
@@ -154,7 +154,7 @@ class LiveIds:
     def _render_fact(self, frame: Frame, live: int, bindings: Mapping[str, str]) -> Frame:
         fact, raw = frame.fact, frame.raw
         if isinstance(fact, HttpResponse):
-            fact = self._render_head(fact, bindings)
+            fact = live_head(plain_head(fact), self.recorded_sessions, self.session, bindings)
         elif isinstance(fact, HttpBody) and holds_placeholder(raw):
             raw = fill(raw, self._known(raw, bindings), quoted=False)
         return Frame(frame.direction, raw, frame.eol, fact, live)
@@ -165,24 +165,6 @@ class LiveIds:
         """
         wanted = self.recorded_sessions.intersection(hole.decode() for hole in placeholders_in(raw))
         return {**bindings, **dict.fromkeys(wanted, self.session())} if wanted else bindings
-
-    def _render_head(self, head: HttpResponse, bindings: Mapping[str, str]) -> HttpResponse:
-        headers = []
-        session: str | None = None
-        for name, value in without_decoded(head):
-            lower = name.lower()
-            if lower in _NOT_RENDERED:
-                continue
-            if lower == SESSION or value.strip() in self.recorded_sessions:
-                session = session or self.session()
-                headers.append((name, session))
-            elif holds_placeholder(raw := value.encode("utf-8", "surrogateescape")):
-                live = fill(raw, bindings, quoted=False).decode("utf-8", "surrogateescape")
-                fits = live.isascii() and live.isprintable()  # no line break gets into a head
-                headers.append((name, live if fits else value))
-            else:
-                headers.append((name, value))
-        return _response(head.status, head.reason, (*headers,))
 
     def _endpoint(self, uri: bytes) -> bytes:
         """Return where the live client is to post its messages: the recorded URI with the live
@@ -243,6 +225,34 @@ class LiveIds:
 def _response(status: int, reason: str, headers: tuple[tuple[str, str], ...]) -> HttpResponse:
     # Equal heads are one value, which keeps what was read of it.
     return HttpResponse(status, reason, [*headers])
+
+
+def plain_head(head: HttpResponse) -> HttpResponse:
+    """Return a recorded head without what describes its connection, its time and its coding."""
+    fields = [field for field in without_decoded(head) if field[0].lower() not in _NOT_RENDERED]
+    return _response(head.status, head.reason, (*fields,))
+
+
+def live_head(
+    head: HttpResponse,
+    recorded_sessions: Set[str],
+    session: Callable[[], str],
+    bindings: Mapping[str, str],
+) -> HttpResponse:
+    """Return a recorded head with the id of the live session, and live values in place of
+    placeholders.
+    """
+    headers, id_ = [], None
+    for name, value in head.headers:
+        new = value
+        if name.lower() == SESSION or value.strip() in recorded_sessions:
+            new = id_ = id_ or session()
+        elif holds_placeholder(raw := value.encode("utf-8", "surrogateescape")):
+            live = fill(raw, bindings, quoted=False).decode("utf-8", "surrogateescape")
+            fits = live.isascii() and live.isprintable()  # no line break gets into a head
+            new = live if fits else value
+        headers.append((name, new))
+    return _response(head.status, head.reason, (*headers,))
 
 
 def _on(exchange: int, frame: Frame) -> Frame:

@@ -138,7 +138,7 @@ class RequestAssembly:
             whole = self._reassembly.add(frame)
             if whole is None:
                 return None
-            head = self._take_head(exchange)
+            head = self.take_head(exchange)
             return ClientMessage(whole.frame, head, whole.size if whole.too_long else 0)
         if exchange is None:
             return ClientMessage(frame)
@@ -150,7 +150,7 @@ class RequestAssembly:
         if isinstance(fact, HttpBody):
             beginning = self._heads.pop(exchange, None)
             return None if beginning is None else _without_body(beginning)
-        return ClientMessage(frame, self._take_head(exchange))
+        return ClientMessage(frame, self.take_head(exchange))
 
     def sendable(self, frames: list[Frame]) -> list[Frame]:
         """Return the frames without those on exchanges that are over, and without second heads."""
@@ -166,7 +166,12 @@ class RequestAssembly:
         self._heads[exchange] = frame
         return None
 
-    def _take_head(self, exchange: int | None) -> HttpRequest | None:
+    def head(self, exchange: int) -> HttpRequest | None:
+        """Return the head of a request whose body is still to come."""
+        frame = self._heads.get(exchange)
+        return None if frame is None or not isinstance(frame.fact, HttpRequest) else frame.fact
+
+    def take_head(self, exchange: int | None) -> HttpRequest | None:
         """Return the head of an exchange whose message is whole: messages are posted there."""
         frame = None if exchange is None else self._heads.pop(exchange, None)
         head = None if frame is None else frame.fact

@@ -2,7 +2,7 @@
 
     known answers --(something is not spelled as recorded)--> candidates --> closing
           |                                                        ^
-          +--(no table for it: HTTP, pauses, rules, strict)--------+
+          +--(no table for it: pauses, rules, strict)--------------+
 
 * Known answers need no plan (`known_answers`). When the candidates take over, they continue from
   what has happened.
@@ -56,7 +56,7 @@ class SessionPlayer(Player):
 
     def begin(self, now: float) -> Iterable[Action]:
         self._began = now
-        self._known = self.selection.known_answers(now)
+        self._known = self.selection.known_answers(now, self._assembly, self._session_id)
         if self._known is None:
             self._candidates.all = self.selection.candidates(self._session_id)
             if not self._stubs:

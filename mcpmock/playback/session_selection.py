@@ -17,7 +17,7 @@ import attrs
 import msgspec
 from msgspec import UNSET, Struct, field, structs
 
-from mcpmock.cassette.model import Cassette, Episode, Event, EventLines, Take
+from mcpmock.cassette.model import Cassette, Episode, Event, EventLines, Take, has_exchanges
 from mcpmock.options.replay import MissAction, Order, Repeats, ReplayOptions, SessionUse
 from mcpmock.playback.plan.plan import ReplayPlan
 from mcpmock.playback.plan.steps import is_message, merged, resumed
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from mcpmock.redaction.redaction_rules import RedactionRules
 
     from .echo import Variables
+    from .request_assembly import RequestAssembly
     from .unasked import UnaskedMethods
 
 SessionId = Callable[[], str]
@@ -194,7 +195,9 @@ class SessionSelection:
         again = sorted(self._played) if self.options.sessions == "reuse" else []
         return [*fresh, *again]
 
-    def known_answers(self, now: float) -> KnownAnswers | None:
+    def known_answers(
+        self, now: float, assembly: RequestAssembly, session: SessionId
+    ) -> KnownAnswers | None:
         """Return what answers in front of the player; None where only a plan will do."""
         options, choice = self.options, self.choice()
         plain = options.order == "causal" and options.pace.timing.kind == "none"
@@ -206,11 +209,17 @@ class SessionSelection:
             if index is None:
                 return None
             cursors.append(EpisodeCursor(number, index))
-        return KnownAnswers(cursors, options.pace, now)
+        return KnownAnswers(cursors, options.pace, now, assembly, session)
 
     def _answer_index(self, number: int) -> AnswerIndex | None:
         if number not in self._answers:
-            self._answers[number] = index_answers(self._episodes[number])
+            episode = self._episodes[number]
+            if has_exchanges(episode.events):
+                from .exchange_reader import index_exchanges  # replays over pipes need it not
+
+                self._answers[number] = index_exchanges(episode)
+            else:
+                self._answers[number] = index_answers(episode)
         return self._answers[number]
 
     def candidates(self, session: SessionId) -> list[Candidate]:
@@ -315,6 +324,8 @@ class SessionSelection:
             from .plan.ordinary import plan_of  # not before the first that is not known
 
             answers = None if self._strict else self._answer_index(number)
+            if answers is not None and answers.exchanges is not None:
+                answers = None  # only the builder plans exchanges
             plan = plan_of(answers) if answers else self._plan(self._episodes[number])
             self._indexes[number] = self._indexed(plan, answers=answers)
         return self._indexes[number]

@@ -7,10 +7,12 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
+from msgspec import structs
 
+from mcpmock.cassette.model import Cassette
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Action
 from mcpmock.playback.player import PlayerOptions
@@ -208,7 +210,7 @@ class _Session:
 
     player: _CountedPlayer
     pipeline: Pipeline
-    waiting: list[bytes]
+    waiting: list[Any]
     started: bool = False
 
 
@@ -218,6 +220,7 @@ class Conversation:
 
     seed: int
     kind: type[SessionSelection] = SessionSelection
+    pace: ClassVar[Pace] = Pace()
     got: list[object] = attrs.field(factory=list)
     """What everybody gets, and when; what is reported, and what is left over."""
     known: int = 0
@@ -228,20 +231,19 @@ class Conversation:
     def play(self) -> list[object]:
         """Return all that the clients get."""
         random = Random(self.seed)
-        takes = [[*take(random)] for _ in range(random.choice((1, 1, 1, 2, 3)))]
+        takes = [[*self._take(random)] for _ in range(random.choice((1, 1, 1, 2, 3)))]
         if random.random() < 0.2:  # alike as two runs of one program
             takes = [*takes, [*takes[0]]]
-        lines: list[Line] = [line for one in takes for line in (("take", None), *one)]
         options = PlayerOptions(
-            pace=Pace(overlap_grace=random.choice((0.02, 0.02, 0.005))),
+            pace=structs.replace(self.pace, overlap_grace=random.choice((0.02, 0.02, 0.005))),
             repeats=random.choice(("auto", "last", "error")),
             sessions=random.choice(("reuse", "reuse", "once")),
             exact=random.random() < 0.2,
             mute=random.random() < 0.1,
         )
-        selection = self.kind(cassette(*lines[1:]), options)
+        selection = self.kind(self._cassette(takes), options)
         sessions = [
-            self._session(selection, [*client(random, random.choice(takes))])
+            self._session(selection, [*self._client(random, random.choice(takes))])
             for _ in range(random.choice((1, 1, 1, 2, 3)))
         ]
         at_once, now = random.choice((1, 3)), 0.0
@@ -255,7 +257,7 @@ class Conversation:
                 one.started = True
                 self._note(sessions.index(one), now, one.pipeline.begin(now))
             count = random.choice((1, 1, 1, 2, 5))
-            frames = [_as_frame(raw) for raw in one.waiting[:count]]
+            frames = [frame for raw in one.waiting[:count] for frame in self._frames(raw)]
             del one.waiting[:count]
             self._enter(sessions.index(one), one, frames, now)
         for number, one in enumerate(sessions):
@@ -265,12 +267,28 @@ class Conversation:
             self.got += [one.player.leftovers(), one.player.missed, one.pipeline.hung_up]
         return self.got
 
-    def _session(self, selection: SessionSelection, said: list[bytes]) -> _Session:
+    def _take(self, random: Random) -> Iterator[Any]:
+        return take(random)
+
+    def _cassette(self, takes: list[list[Any]]) -> Cassette:
+        return cassette(*[line for one in takes for line in (("take", None), *one)][1:])
+
+    def _client(self, random: Random, recorded: Sequence[Any]) -> Iterator[Any]:
+        yield from client(random, recorded)
+        yield b""
+
+    def _frames(self, said: Any) -> list[Frame]:
+        return [c2s(said) if said else hangs_up(C2S)]
+
+    def _reply(self, raw: bytes) -> list[Frame]:
+        return [c2s(raw)]
+
+    def _session(self, selection: SessionSelection, said: list[Any]) -> _Session:
         player = _CountedPlayer(selection, self.got.append)
-        return _Session(player, Pipeline([player]), [*said, b""])
+        return _Session(player, Pipeline([player]), said)
 
     def _enter(self, number: int, one: _Session, frames: list[Frame], now: float) -> None:
-        replies = self._note(number, now, one.pipeline.enter(frames, now))
+        replies = self._note(number, now, one.pipeline.enter(frames, now)) if frames else []
         if replies:  # a client that is asked replies
             self._enter(number, one, replies, now)
 
@@ -282,14 +300,14 @@ class Conversation:
 
     def _note(self, number: int, now: float, batches: Sequence[Sequence[Frame]]) -> list[Frame]:
         frames = [frame for frames in batches for frame in frames]
-        self.got += [(number, now, type(frame.fact), frame.raw) for frame in frames]
+        self._note_frames(number, now, frames)
         asked = [frame.content for frame in frames]
         return [
-            c2s(response(json.loads(one.id), {"roots": []}))
+            frame
             for one in asked
             if isinstance(one, Request)
+            for frame in self._reply(response(json.loads(one.id), {"roots": []}))
         ]
 
-
-def _as_frame(raw: bytes) -> Frame:
-    return c2s(raw) if raw else hangs_up(C2S)
+    def _note_frames(self, number: int, now: float, frames: Sequence[Frame]) -> None:
+        self.got += [(number, now, type(frame.fact), frame.raw) for frame in frames]

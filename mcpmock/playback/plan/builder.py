@@ -1,6 +1,6 @@
 """Makes the plan of an episode: decides, once and without a clock, which message waits for what.
 
-The rules, of which `answer_index` keeps those for pipes:
+The rules, of which `answer_index` keeps those for pipes, and `exchange_reader` those for HTTP:
 
 * A server message waits for the request that it belongs to (`protocol.correlation` finds it), and
   for the cancels of that request and the client's replies within it that were recorded before. One

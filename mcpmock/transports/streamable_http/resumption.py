@@ -126,13 +126,15 @@ class Resumption(Stage):
         if meta is not None and meta.event == "endpoint":
             del self._streams[x]  # HTTP+SSE: a session is its stream, and ends with it
             return
+        stream.resumable = stream.resumable or bool(meta is not None and meta.id)
+        if not stream.resumable:  # a client can only name what comes from here on
+            return
         event = stream.newest
         if event is None or event.whole or isinstance(frame.fact, (SseMeta, HttpBody)):
             event = stream.newest = _Event(stream, sent=stream.client is not None)
             self._events.append(event)
         if meta is not None and meta.id:
             event.id = meta.id
-            stream.resumable = True
         if event.forgotten:
             return
         event.frames.append(frame)
