@@ -3,8 +3,8 @@
 
     tools/known_answers.py [CONVERSATIONS] [--first SEED] [--jobs N]
 
-What `tests/laws/test_known_answers.py` does with 2,000 of them; every other one is over HTTP. Prints
-the seeds that differ; exit status 1 if there are any.
+What `tests/laws/test_known_answers.py` does with 2,000 of them; every other one is over HTTP.
+Prints the seeds that differ; exit status 1 if there are any.
 """
 
 from __future__ import annotations
