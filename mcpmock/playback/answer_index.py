@@ -1,5 +1,6 @@
 """`AnswerIndex`: which recorded message answers which, for a session that repeats what was recorded
-in the spelling in which it was recorded. `known_answers` plays it.
+in the spelling in which it was recorded; its `ExchangeIndex` has what exchanges carry besides
+(`exchange_reader`). `known_answers` plays it.
 
 It has numbers and hashes instead of planned messages: 100,000 events take a tenth of the time and
 of the memory of a plan. It knows what is ordinary over pipes: calls, their answers and cancels,
@@ -32,6 +33,7 @@ from mcpmock.protocol.correlation import (
 )
 from mcpmock.protocol.messages import (
     Envelope,
+    Fact,
     Frame,
     Message,
     Notification,
@@ -48,7 +50,7 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.raw_json import locate_known, splice
 from mcpmock.redaction.placeholders import NUMBER_MARK, PLACEHOLDER, holds_placeholder
 
-from .exchange_index import ExchangeIndex
+from .header_profile import Fingerprint
 from .request_key import BY_METHOD_ALONE, MessageKeys, match_subject
 
 NONE = -1
@@ -71,6 +73,32 @@ class WaitingMessage(Struct, frozen=True, gc=False):
     overlap: int = NONE
     """The client number that gives a notification time (`PlanBuilder`)."""
     is_progress: bool = False
+
+
+class ExchangePart(Struct, frozen=True):
+    """What leaves together on a recorded exchange: facts, a message if there is one, and facts."""
+
+    exchange: int
+    places: tuple[int, ...]
+    """The places of all of them in the episode; the fields of an event are at that of its data."""
+    before: tuple[Fact, ...] = ()
+    after: tuple[Fact, ...] = ()
+    has_message: bool = True
+
+
+class ExchangeIndex(Struct, frozen=True, eq=False):
+    """The exchanges of a session over HTTP."""
+
+    numbers: Sequence[int]
+    """The exchanges of the client messages, by the numbers of these."""
+    profiles: Sequence[Fingerprint]
+    """The profiles of their heads."""
+    parts: Mapping[int, ExchangePart]
+    """What leaves, by the place of its message, or of its first fact."""
+    streams: Sequence[int]
+    """The numbers of the requests for streams (GET)."""
+    session_ids: frozenset[str]
+    """The ids that the server gave the session, or their placeholders."""
 
 
 class AnswerIndex(Struct, frozen=True, eq=False, dict=True):

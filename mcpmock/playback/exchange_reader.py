@@ -29,8 +29,15 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.redaction.placeholders import holds_placeholder
 
-from .answer_index import NONE, AnswerIndex, IndexReader, NotOrdinary, is_no_response
-from .exchange_index import ExchangeIndex, ExchangePart
+from .answer_index import (
+    NONE,
+    AnswerIndex,
+    ExchangeIndex,
+    ExchangePart,
+    IndexReader,
+    NotOrdinary,
+    is_no_response,
+)
 from .header_profile import LAST_EVENT, SESSION, Fingerprint, fingerprint
 from .live_ids import plain_head
 

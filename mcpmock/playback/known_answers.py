@@ -39,8 +39,14 @@ from mcpmock.protocol.raw_json import Span, locate, locate_id, locate_known
 from mcpmock.protocol.revisions import initialized_version
 from mcpmock.redaction.placeholders import fill, holds_placeholder
 
-from .answer_index import NONE, SUBSCRIPTION, AnswerIndex, WaitingMessage, spelling
-from .exchange_index import ExchangeIndex
+from .answer_index import (
+    NONE,
+    SUBSCRIPTION,
+    AnswerIndex,
+    ExchangeIndex,
+    WaitingMessage,
+    spelling,
+)
 from .fallback import PROBE
 from .header_profile import fingerprint
 from .live_ids import LiveCall, live_head
