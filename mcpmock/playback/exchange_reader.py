@@ -53,7 +53,7 @@ def index_exchanges(episode: Episode) -> AnswerIndex | None:
         return None
 
 
-class _Exchange(Struct, eq=False):
+class _ExchangeState(Struct, eq=False):
     """An exchange, as far as it was read."""
 
     x: int
@@ -84,13 +84,13 @@ class _Exchange(Struct, eq=False):
 class ExchangeReader(IndexReader):
     """Reads the events of an episode over HTTP in order."""
 
-    _exchanges: dict[int, _Exchange] = attrs.field(factory=dict)
+    _exchanges: dict[int, _ExchangeState] = attrs.field(factory=dict)
     _numbers: array[int] = attrs.field(factory=lambda: array("q"))
     _profiles: list[Fingerprint] = attrs.field(factory=list)
     _parts: dict[int, ExchangePart] = attrs.field(factory=dict)
     _streams: list[int] = attrs.field(factory=list)
     _session_ids: set[str] = attrs.field(factory=set)
-    _present: _Exchange = attrs.field(factory=lambda: _Exchange(NONE, {}))
+    _present: _ExchangeState = attrs.field(factory=lambda: _ExchangeState(NONE, {}))
     """The exchange of the event that is read."""
     _last_message: int = NONE
     _deleted: set[int] = attrs.field(factory=set)
@@ -125,12 +125,12 @@ class ExchangeReader(IndexReader):
         if self.ranks[exchange.number] != NONE:
             exchange.call = exchange.number
 
-    def _number(self, exchange: _Exchange) -> None:
+    def _number(self, exchange: _ExchangeState) -> None:
         exchange.number = len(self.places)
         self._numbers.append(exchange.x)
         self._profiles.append(exchange.profile)
 
-    def _begin_message(self, place: int, exchange: _Exchange) -> None:
+    def _begin_message(self, place: int, exchange: _ExchangeState) -> None:
         """Note what leaves with a message, ahead of it."""
         if exchange.head is None or exchange.answer != NONE:
             raise NotOrdinary
@@ -231,12 +231,12 @@ class ExchangeReader(IndexReader):
         odd = any(map(holds_placeholder, profile.values())) or LAST_EVENT in profile
         if odd or not (opens_stream or head.method == "POST"):
             raise NotOrdinary
-        exchange = self._exchanges[x] = _Exchange(x, profile, opens_stream)
+        exchange = self._exchanges[x] = _ExchangeState(x, profile, opens_stream)
         if opens_stream:
             self._number(exchange)
             self._streams.append(self._add(place))
 
-    def _note_head(self, place: int, exchange: _Exchange, head: HttpResponse) -> None:
+    def _note_head(self, place: int, exchange: _ExchangeState, head: HttpResponse) -> None:
         if head.status >= _FIRST_ODD_STATUS and not exchange.opens_stream:
             raise NotOrdinary
         session = head.header(SESSION)
@@ -246,7 +246,7 @@ class ExchangeReader(IndexReader):
         if exchange.streams:
             self._send_facts(exchange, (place,), exchange.head)
 
-    def _note_end(self, place: int, exchange: _Exchange, end: ExchangeEnd) -> None:
+    def _note_end(self, place: int, exchange: _ExchangeState, end: ExchangeEnd) -> None:
         self._send_fields(exchange)
         exchange.over = True
         if exchange.call != NONE:
@@ -261,16 +261,16 @@ class ExchangeReader(IndexReader):
         elif not self._deleted:  # a stream ends with the session
             raise NotOrdinary
 
-    def _send_fields(self, exchange: _Exchange) -> None:
+    def _send_fields(self, exchange: _ExchangeState) -> None:
         """Send the fields of an event without data alone."""
         if exchange.fields is not None:
             (place, fields), exchange.fields = exchange.fields, None
             self._send_facts(exchange, (place,), fields)
 
-    def _send_facts(self, exchange: _Exchange, places: tuple[int, ...], *facts: Fact) -> None:
+    def _send_facts(self, exchange: _ExchangeState, places: tuple[int, ...], *facts: Fact) -> None:
         """Let facts alone wait for the request of their exchange."""
         self._parts[places[0]] = ExchangePart(exchange.x, places, facts, has_message=False)
         self._wait(places[0], exchange.call, causes=self._causes_on(exchange))
 
-    def _causes_on(self, exchange: _Exchange) -> tuple[int, ...]:
+    def _causes_on(self, exchange: _ExchangeState) -> tuple[int, ...]:
         return (exchange.number,) if exchange.call == NONE else self._causes(exchange.call)
