@@ -57,6 +57,7 @@ def test_another_order_breaks_nobody() -> None:
     [
         ({"description": "a"}, {"description": "b"}, "description-changed .description"),
         ({}, {"title": "b"}, "description-changed .title"),
+        ({"icons": [{"src": "a"}]}, {"icons": [{"src": "b"}]}, "metadata-changed .icons[0].src"),
         ({"annotations": {"readOnlyHint": True}}, {"annotations": {"readOnlyHint": False}},
          "metadata-changed .annotations.readOnlyHint"),
         ({"inputSchema": {}}, {"inputSchema": {"type": "object", "minProperties": 1}},

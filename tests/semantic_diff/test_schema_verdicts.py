@@ -270,6 +270,9 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "a list of a branch that a condition cuts": (
         branches("anyOf", {"const": "c"}, {"enum": ["a", "b"], "if": {}, "then": {"maxLength": 5}}),
         branches("anyOf", {"const": "c"}, {"enum": ["a", "b"], "if": {}, "then": {"maxLength": 0}}), LESS),
+    "a bound that is none": (of(v={**N, "maximum": float("inf")}), of(v=N), SAME),
+    "tagged branches in another order": (
+        branches("anyOf", OLD_CAT, {**DOG, "minProperties": 3}), branches("anyOf", DOG, CAT), MORE),
     "an integer behind in allOf": (branches("allOf", N, I), of(v=I), SAME),
     "values of both": (branches("allOf", {"enum": ["a", "b"]}, {"enum": ["b", "c"]}), of(v={"const": "b"}), SAME),
     "an enum and a constant": (of(v={"enum": ["a", "b"], "const": "a"}), of(v={"const": "a"}), SAME),
