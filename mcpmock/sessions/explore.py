@@ -150,8 +150,7 @@ class Explorer:
         if limits.runs is None and limits.seconds is None:
             yield from singles[:MAX_RUNS]
             return
-        every = self._all_of(singles)
-        yield from every if limits.runs is None else islice(every, limits.runs)
+        yield from islice(self._all_of(singles), limits.runs)
 
     def _all_of(self, singles: Sequence[Variant]) -> Iterator[Variant]:
         yield from singles

@@ -188,12 +188,20 @@ def test_what_fails_anyway_is_not_counted(
     does not come again in the full time, or, at the end of a process, in most runs: it is told, and
     the exit status stays 0.
     """
+    said: list[str] = []
     space = Space(side="server", events=load(RECORDED).takes[0].events, kinds=[], only=10)
-    explorer = Explorer(peer=peer(*given), space=space, limits=Limits(runs=runs), output=tmp_path)
+    explorer = Explorer(
+        peer=peer(*given),
+        space=space,
+        limits=Limits(runs=runs),
+        output=tmp_path,
+        progress=said.append,
+    )
 
     async def explore() -> Exploration:
         return await explorer.explore(trio.Event())
 
     found = trio.run(explore, clock=MockClock(autojump_threshold=0))
+    assert f"{runs} runs of {runs}" == said[runs - 1]
     assert confirmed == [one.confirmed for one in found.failures]
     assert int(any(confirmed)) == found.status

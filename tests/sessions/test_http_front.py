@@ -20,7 +20,7 @@ from mcpmock.errors import CassetteError, McpMockError
 from mcpmock.playback.player import PlayerOptions
 from mcpmock.redaction.cassettes import scan_cassette
 from mcpmock.sessions import http_front
-from mcpmock.sessions.http_front import mint
+from mcpmock.sessions.http_front import mint, recorded_path
 from mcpmock.sessions.replay import Replay
 from mcpmock.sessions.run import Run, Setup, run_sessions
 from mcpmock.sessions.servers import Reach, Server
@@ -534,3 +534,13 @@ async def test_the_longest_request(web: Web, over: str, size: int) -> None:
     assert 413 == refused.status
     [miss] = web.said
     assert "a body has at most" in miss
+
+
+def test_the_path_of_a_recording() -> None:
+    """It is where messages were posted to, whatever else was asked for before."""
+    recorded = over_http(
+        in_session(1, bodiless(1, "GET", to="/favicon.ico"), accepts(1, 404)),
+        in_session(2, post(2, INITIALIZE, to="/v1/mcp?key=1"), answers(2, WELCOME)),
+    )
+
+    assert "/v1/mcp" == recorded_path(recorded)

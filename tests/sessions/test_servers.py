@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from itertools import count
 from pathlib import Path
+from typing import Any
 
 import pytest
 import trio
@@ -117,6 +118,20 @@ async def test_a_process_that_runs_already(monkeypatch: pytest.MonkeyPatch) -> N
     assert isinstance(first, ProcessChannel)
     assert running.process.pid == first.pid
     assert isinstance(second, MemoryChannel)
+
+
+def test_the_login_of_a_url() -> None:
+    """It is told, where there is one."""
+    told: list[dict[str, Any]] = []
+
+    class Login:
+        def watch(self, watcher: Callable[[dict[str, Any]], None]) -> None:
+            watcher({"how": "oauth"})
+
+    Url.parse("http://localhost/mcp").watch_authorization(told.append)
+    Url.parse("http://localhost/mcp", credentials=Login()).watch_authorization(told.append)  # type: ignore[arg-type]
+
+    assert [{"how": "oauth"}] == told
 
 
 async def test_a_connection_that_fails() -> None:
