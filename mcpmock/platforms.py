@@ -244,7 +244,7 @@ if sys.platform == "win32":
             have one console.
             """
             if signum == KILL:
-                self._kernel.TerminateJobObject(self._job, 1)
+                self._kernel.TerminateJobObject(self._job, 128 + KILL)
             else:
                 self._kernel.GenerateConsoleCtrlEvent(signal.CTRL_BREAK_EVENT, self._pid)
 

@@ -276,6 +276,20 @@ def test_what_cannot_be_written(suite: pytest.Pytester) -> None:
     result.assert_outcomes(failed=2, passed=1)
 
 
+def test_a_page_that_fails(suite: pytest.Pytester) -> None:
+    """What is wrong in the making of a page is told beside the failure, and the tests go on."""
+    suite.makeconftest(
+        "import mcpmock.view.report as report\n"
+        "def report_page(*_cassettes, **_how):\n"
+        "    raise RuntimeError('of the page')\n"
+        "report.report_page = report_page\n"
+    )
+    result = suite.runpytest_subprocess(*PLUGIN, "--mcp-report", "pages")
+
+    result.stdout.fnmatch_lines(["report: none, because of an internal error *of the page*"])
+    result.assert_outcomes(failed=2, passed=1)
+
+
 def test_beside_pytest_html(suite: pytest.Pytester) -> None:
     """Its report links the page."""
     result = suite.runpytest_subprocess(*PLUGIN, "--mcp-report", "pages", "--html", "all.html")

@@ -14,7 +14,7 @@ import struct
 import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from hmac import compare_digest
 from pathlib import Path
 from secrets import token_bytes
@@ -32,6 +32,8 @@ if sys.platform == "win32":
 STANDARD = 3
 """How many descriptors a visitor brings."""
 _PID_AND_HANDLES = struct.Struct("<4Q")
+TOKEN_TIMEOUT_S = 5.0
+"""How long a connection on Windows may take to say whose it is."""
 
 
 @attrs.define
@@ -96,18 +98,18 @@ class UnixListener:
                 trio.lowlevel.notify_closing(way)
 
     async def _passed(self, way: socket.socket) -> list[int]:
-        """Return the descriptors that a client brings."""
-        await trio.lowlevel.wait_readable(way)
+        """Return the descriptors that a client brings; none of a stranger."""
         if sys.platform == "win32":
-            size = len(self._token)
-            try:
+            # A client may be gone by now; of a stranger anything or nothing may come.
+            with trio.move_on_after(TOKEN_TIMEOUT_S), suppress(OSError, struct.error):
+                await trio.lowlevel.wait_readable(way)
+                size = len(self._token)
                 said = way.recv(size + _PID_AND_HANDLES.size)  # one segment
-                if not compare_digest(said[:size], self._token):
-                    return []
-                pid, *handles = _PID_AND_HANDLES.unpack(said[size:])
-                return duplicate_handles(pid, handles)
-            except OSError:  # gone by now
-                return []
+                if compare_digest(said[:size], self._token):
+                    pid, *handles = _PID_AND_HANDLES.unpack(said[size:])
+                    return duplicate_handles(pid, handles)
+            return []
+        await trio.lowlevel.wait_readable(way)
         return socket.recv_fds(way, 1, STANDARD)[1]
 
 

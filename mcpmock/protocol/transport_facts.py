@@ -26,8 +26,10 @@ REMEMBERED_HEADS = 128
 """Of how many heads it is remembered what was made of them. Clients and servers send the same ones
 again and again; each may be long.
 """
-_STOP_SIGNALS = (1, 2, 15)
-"""SIGHUP, SIGINT and SIGTERM, which have these numbers on every machine."""
+_STOP_STATUSES = (128 + 1, 128 + 2, 128 + 15, 128 + 21, 0xC000013A)
+"""Of SIGHUP, SIGINT and SIGTERM, which have these numbers on every machine, and of Ctrl-Break on
+Windows: of a process that heeds it as mcpmock does, and of one that does not.
+"""
 REPEATING_STATUSES = {307, 308}
 """The redirects that keep method and body (RFC 9110, 15.4.8 and 15.4.9)."""
 CHALLENGE_STATUSES = {401, 403}
@@ -70,7 +72,7 @@ class ProcessExit(msgspec.Struct, frozen=True, gc=False):
     @property
     def stopped(self) -> bool:
         """Whether a signal that asks a process to end has ended it, as its status says."""
-        return self.status - 128 in _STOP_SIGNALS
+        return self.status in _STOP_STATUSES
 
 
 NO_SESSION = 1

@@ -250,13 +250,13 @@ def write_failure_page(
         name = f"{name[:MAX_NAME_CHARS]}-{sha256(test.encode()).hexdigest()[:8]}"
     name += f"-server-{number}" if number > 1 else ""
     path, session = folder / f"{name}.html", folder / f"{name}.jsonl"
-    rules = settings.redaction_rules(shown=True)
-    seen = live.cassette(test, rules)
-    shown = Redactor(rules).text(error.encode("utf-8", "backslashreplace"))
-    first, *rest = [*shown.decode("utf-8", "replace").strip().splitlines(), ""]
-    ours = [line for line in rest if line.startswith("mcpmock: ")]
-    error = brief("; ".join([first, *ours]), MAX_ERROR_CHARS)
     try:
+        rules = settings.redaction_rules(shown=True)
+        seen = live.cassette(test, rules)
+        shown = Redactor(rules).text(error.encode("utf-8", "backslashreplace"))
+        first, *rest = [*shown.decode("utf-8", "replace").strip().splitlines(), ""]
+        ours = [line for line in rest if line.startswith("mcpmock: ")]
+        error = brief("; ".join([first, *ours]), MAX_ERROR_CHARS)
         folder.mkdir(parents=True, exist_ok=True)
         rewrite(session, seen)
         recorded = [load(settings.path)] if settings.path.exists() else []
@@ -265,6 +265,9 @@ def write_failure_page(
         rewrite(path, report_page(*both, rules=_rules(settings, recorded), test=failed))
     except (McpMockError, OSError) as problem:
         return FailureFiles(None, None, printable(f"report: none, because {problem}"))
+    except Exception as problem:  # noqa: BLE001 (pytest would end with it, all errors unsaid)
+        text = f"report: none, because of an internal error (please report): {problem!r}"
+        return FailureFiles(None, None, printable(text))
     return FailureFiles(path, session, printable(f"report: {path}"))
 
 

@@ -16,7 +16,7 @@ from mcpmock.errors import Level
 from mcpmock.printable import duration, excerpt, many
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.error_codes import NOTHING_RECORDED
-from mcpmock.protocol.messages import HttpRequest, Response
+from mcpmock.protocol.messages import HttpRequest, ProcessExit, Response
 from mcpmock.protocol.methods import REVISIONS
 from mcpmock.protocol.revisions import initialized_version
 from mcpmock.protocol.transport_facts import (
@@ -36,9 +36,7 @@ _HTTP_ERROR = 400
 _DISCOVERY = "/.well-known/"
 """Where clients try one place after another (RFC 8414, RFC 9728)."""
 _NO_SUCH_METHOD = 405
-_STOP_SIGNALS = (1, 2, 9, 15)
-_SIGNALLED = 128
-"""Shells add it to the number of the signal that ended a process."""
+_KILLED_STATUS = 128 + 9
 
 
 @attrs.define
@@ -426,7 +424,8 @@ def _is_stop(event: Event) -> bool:
     signal.
     """
     end = event.end if isinstance(event.end, dict) else {}
-    return end.get("signal", end.get("exit", 0) - _SIGNALLED) in _STOP_SIGNALS
+    exit_ = ProcessExit(end.get("exit"), end.get("signal"))
+    return exit_.stopped or exit_.status == _KILLED_STATUS
 
 
 def _fault_words(event: Event, *names: str) -> str:

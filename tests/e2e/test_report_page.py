@@ -154,7 +154,9 @@ def _pages() -> Iterator[tuple[str, bytes]]:
     yield "odd.html", report_page(read("odd.jsonl", cassette_bytes(("s2c", odd))))
     deep = b'{"jsonrpc":"2.0","id":1,"result":' + b"[" * 100_000 + b"]" * 100_000 + b"}"
     long = response(2, _text('a "line"\n' * 70_000))
-    yield "deep.html", report_page(read("deep.jsonl", cassette_bytes(("s2c", deep), ("s2c", long))))
+    payloads = deep, long, response(3, _text("a" * (1 << 20))), b'["' + b"a" * 100
+    spoken = cassette_bytes(*(("s2c", payload) for payload in payloads))
+    yield "deep.html", report_page(read("deep.jsonl", spoken))
     many = (
         line
         for n in range(MANY_CALLS)

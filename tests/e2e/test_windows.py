@@ -30,6 +30,7 @@ PLAIN = {"PYTHONUTF8": "1", "NO_COLOR": "1"}
 OVER_HTTP = "replay", "time.jsonl", "--listen", "127.0.0.1:0"
 TESTS = """
 import asyncio
+import socket
 import pytest
 from mcp import Client
 from mcp.client.stdio import stdio_client
@@ -50,6 +51,12 @@ def test_url(mcpmock_server):
 
 @pytest.mark.mcpmock("time.jsonl")
 def test_stdio(mcpmock_server):
+    port, token = mcpmock_server.command[-1].split(":")
+    strangers = [socket.create_connection(("127.0.0.1", int(port))) for _ in range(5)]
+    said = (b"", b"x", bytes(48), token.encode(), bytes.fromhex(token))
+    for stranger, words in zip(strangers, said):
+        stranger.sendall(words)
+    strangers.pop().close()
     assert TOOLS == asyncio.run(tools_of(stdio_client(mcpmock_server.stdio)))
 """
 CLIENT = """
@@ -241,7 +248,9 @@ def test_a_server_outside(windows: Windows) -> None:
 
 
 def test_tests(windows: Windows) -> None:
-    """The fixtures give their server in memory, over HTTP and over stdio."""
+    """The fixtures give their server in memory, over HTTP and over stdio, there only to the client
+    that they name: others may connect to the port, and say what they like.
+    """
     (windows.folder / "test_it.py").write_text(TESTS)
     plugins = ("-p", "mcpmock.pytest_plugin", "-p", "no:cacheprovider")
     status, out, err = windows.run("-m", "pytest", "-q", *plugins, "test_it.py")
@@ -297,7 +306,7 @@ def test_children_end(windows: Windows, killed: bool) -> None:
     with socket.create_server(("127.0.0.1", 0)) as listener:
         listener.settimeout(SLOW)
         port = str(listener.getsockname()[1])
-        verb = ("proxy",) if killed else ("drive", "time.jsonl")
+        verb = ("proxy",) if killed else ("drive", "time.jsonl", "-o", "new.jsonl")
         command = ("-m", "mcpmock", *verb, "--", PYTHON, "-c", STAYS, port)
         with windows.start(*command) as process, ExitStack() as held:
             connections = [held.enter_context(listener.accept()[0]) for _ in range(2)]
@@ -306,6 +315,9 @@ def test_children_end(windows: Windows, killed: bool) -> None:
             for connection in connections:
                 connection.settimeout(SLOW)
                 assert b"" == connection.recv(1)
+    if not killed:
+        recorded = takes(windows.folder / "new.jsonl")
+        assert [[{"exit": 137}]] * 2 == [exits(take) for take in recorded]
 
 
 def test_ctrl_break(windows: Windows) -> None:

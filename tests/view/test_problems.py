@@ -72,6 +72,12 @@ NO_PROBLEM = {
     "a status of a signal": recording(
         *OPENING, fact(13, "c2s", '"end":{"signal":2}'), stop(15, '{"exit":130}')
     ),
+    **{
+        f"a status of a stop, {status}": recording(
+            *OPENING, fact(13, "c2s", END), stop(15, f'{{"exit":{status}}}')
+        )
+        for status in (129, 137, 143, 149, 0xC000013A)
+    },
     "a cancelled call": recording(*OPENING, c2s(10, CALL), c2s(20, CANCEL)),
     "a token that was asked for": over_http(
         *(*unauthorized(9), *OPENING_HTTP, *CALL_HTTP[-2:]),

@@ -165,7 +165,7 @@ function unquoted(id) {
 
 // ---- JSON as written, laid out in lines
 
-const TOKEN = /\s*(?:("(?:[^"\\]+|\\[^])*")(\s*:)?|([{[])\s*([}\]])?|([}\]])|(,)|([^\s"{}[\],:]+))\s*/y;
+const TOKEN = /\s*(?:("[^"\\]*(?:\\[^][^"\\]*)*")(\s*:)?|([{[])\s*([}\]])?|([}\]])|(,)|([^\s"{}[\],:]+))\s*/y;
 
 // The lines of a JSON text, each with its depth, parts and, of an opening one, the line that closes
 // it; null if it is not JSON. Numbers and strings stay as written. Not recursive: any depth may come.
@@ -455,17 +455,18 @@ function remember() {
 }
 
 function follow() {
-	const asked = new URLSearchParams(location.hash.slice(1));
-	if (recordings.length > 1) setTab(asked.has("file") ? clamp(Number(asked.get("file")) - 1, 0, recordings.length - 1) : asked.has("n") ? about.opens || 0 : home, true);
+	const asked = new URLSearchParams(location.hash.slice(1)), numberOf = (name) => Math.trunc(asked.get(name)) || 0;
+	if (recordings.length > 1) setTab(asked.has("file") ? clamp(numberOf("file") - 1, 0, recordings.length - 1) : asked.has("n") ? about.opens || 0 : home, true);
 	if (asked.has("split")) setSplit(Number(asked.get("split")));
 	if (asked.has("q") && asked.get("q") !== field.value) field.value = asked.get("q");
 	applyQuery();
-	if (isDiff() && shown.length && (asked.has("difference") || innerWidth > 700)) { choose(Number(asked.get("difference"))); openDetail(); return; }
+	if (isDiff() && shown.length && (asked.has("difference") || innerWidth > 700)) { choose(clamp(numberOf("difference"), 0, total() - 1)); openDetail(); return; }
 	if (isDiff()) return;
 	if (!asked.has("n")) { if (about.error != null && rec.size) reveal(rec.happened.length ? rec.happened[0][1][0] : rec.size - 1); return; }
 	const found = rec.byEvent.get((asked.get("take") || "1") + ":" + asked.get("n"));
 	if (found === undefined) return;
-	reveal(found + Number(asked.get("i") || 0));
+	const member = found + numberOf("i");
+	reveal(rec.c.n[member] === rec.c.n[found] ? member : found);
 	openDetail();
 }
 

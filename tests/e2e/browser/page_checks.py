@@ -303,6 +303,26 @@ def test_links_to_an_event(open_page: Open) -> None:
     page.close()
 
 
+@pytest.mark.parametrize(
+    ("name", "link", "opened"),
+    [
+        ("everything.html", "#n=1&i=99999", "#n=1"),
+        ("everything.html", "#n=1&i=-5", "#n=1"),
+        ("everything.html", "#n=1&i=x&split=x", "#n=1"),
+        ("two.html", "#difference=99", "#difference=1"),
+        ("two.html", "#difference=-1", "#difference=0"),
+        ("two.html", "#difference=x", "#difference=0"),
+        ("two.html", "#n=2&file=x", "#n=2&file=1"),
+        ("two.html", "#n=2&file=99", "#n=2&file=2"),
+    ],
+)
+def test_links_to_what_is_not_there(open_page: Open, name: str, link: str, opened: str) -> None:
+    """The page opens, on what is nearest."""
+    page = open_page(name, link)
+    assert page.locator("#detail").is_visible()
+    assert page.evaluate("location.hash") == opened
+
+
 def test_zoom(open_page: Open) -> None:
     """The wheel, a drag on the overview and keys choose a stretch of time; 0 gives all back."""
     page = open_page("everything.html")
@@ -470,7 +490,7 @@ def test_hostile_text_in_a_grid(open_page: Open) -> None:
 
 def test_deep_and_long_payloads(open_page: Open) -> None:
     """JSON that is 100,000 deep and a string of 900 KB open, cut with a word; a button gives all of
-    the string.
+    the string. So does a string that the page has without its end, and one that has none.
     """
     page = open_page("deep.html", "#n=1")
     assert page.locator("#detail .json div").count() <= 310
@@ -479,6 +499,10 @@ def test_deep_and_long_payloads(open_page: Open) -> None:
     assert lines.inner_text().endswith('"line"\na "l626,000 more characters')
     lines.get_by_role("button").click()
     assert lines.inner_text().count("\n") == 70_000
+    page.keyboard.press("j")
+    assert page.locator("#detail .json").inner_text().endswith(" characters are in the cassette.")
+    page.keyboard.press("j")
+    assert page.locator("#detail .json").inner_text().startswith('["aaa')
 
 
 def test_many_events(open_page: Open) -> None:
