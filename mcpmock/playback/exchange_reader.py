@@ -95,6 +95,8 @@ class ExchangeReader(IndexReader):
     _last_message: int = NONE
     _deleted: set[int] = attrs.field(factory=set)
     """The exchanges that ended the session. What they lead to is left to the player."""
+    _said_until_deleted: int = NONE
+    """How many client messages and streams came before the latest of them."""
 
     def index(self, episode: Episode) -> AnswerIndex:
         index = super().index(episode)
@@ -225,6 +227,7 @@ class ExchangeReader(IndexReader):
     def _note_request_head(self, place: int, x: int, head: HttpRequest) -> None:
         if head.method == "DELETE":
             self._deleted.add(x)
+            self._said_until_deleted = len(self.places)
             return
         opens_stream = head.method == "GET" and not head.has_body
         profile = fingerprint(head, with_path=opens_stream)
@@ -258,7 +261,7 @@ class ExchangeReader(IndexReader):
         elif not exchange.streams:
             assert exchange.head is not None
             self._send_facts(exchange, (exchange.head_place, place), exchange.head, end)
-        elif not self._deleted:  # a stream ends with the session
+        elif self._said_until_deleted != len(self.places):  # a stream ends with the session
             raise NotOrdinary
 
     def _send_fields(self, exchange: _ExchangeState) -> None:

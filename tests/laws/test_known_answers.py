@@ -6,6 +6,7 @@ made of an index is the one that is made of the events.
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -17,10 +18,29 @@ from mcpmock.playback.matcher import Matcher
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.ordinary import plan_of
 from mcpmock.playback.plan.plan import ReplayPlan
-from mcpmock.playback.session_selection import SessionSelection
-from tests.support import cassette
+from mcpmock.playback.session_selection import PlayerOptions, SessionSelection
+from mcpmock.protocol.messages import Frame
+from tests.support import (
+    INITIALIZE,
+    INITIALIZED,
+    accepts,
+    answers,
+    bodiless,
+    call,
+    cassette,
+    ends,
+    get,
+    in_session,
+    opens,
+    over_http,
+    post,
+    replay_http,
+    response,
+    says,
+)
 from tests.support.conversations import Conversation, take
 from tests.support.http_conversations import HttpConversation
+from tests.support.http_episodes import OPENING, ROOTS
 
 CHUNK, CHUNKS = 100, 10
 
@@ -47,6 +67,76 @@ def test_the_answers_are_those_of_the_player(
         handed_over += played.taken_over
         known += played.known
     assert (handed_over > least, known > least) == (True, True), (handed_over, known)
+
+
+def _stream(x: int, session: str) -> list[Frame]:
+    return get(x, session=session)
+
+
+def _call(x: int, session: str) -> list[Frame]:
+    return post(x, call(5, "a"), session=session)
+
+
+def _next(x: int, session: str) -> list[Frame]:
+    return post(x, call(6, "b"), session=session)
+
+
+def _reply(x: int, session: str) -> list[Frame]:
+    return post(x, response(1, {"roots": []}), session=session)
+
+
+def _delete(x: int, session: str) -> list[Frame]:
+    return bodiless(x, "DELETE", session=session)
+
+
+STREAM = _stream(3, "S"), opens(3)
+HEAD, ANSWER, END = answers(4, response(5))
+REPLIED = _reply(5, "S"), accepts(5)
+STREAMED = says(4, response(5)), *REPLIED, ends(4)
+ANSWERED = [HEAD], *REPLIED, [ANSWER, END]
+CROSSED = _call(4, "S"), opens(4), _next(6, "S"), opens(6), says(4, response(6))
+NEXT = _next(6, "S"), answers(6, response(6))
+
+
+@pytest.mark.parametrize(
+    ("recorded", "said"),
+    [
+        # The reply to a request of the server comes behind the answer of its call, or the head.
+        ((_call(4, "S"), opens(4), says(4, ROOTS), *STREAMED, *NEXT), (_call, _reply, _next)),
+        ((_call(4, "S"), opens(4), says(4, ROOTS), *STREAMED, *NEXT), (_call, _next)),
+        ((*STREAM, _call(4, "S"), says(3, ROOTS), *ANSWERED), (_stream, _call, _reply)),
+        ((*STREAM, _call(4, "S"), says(3, ROOTS), *ANSWERED), (_stream, _call)),
+        # Each answer is on the exchange of the other call.
+        ((*CROSSED, says(6, response(5)), [ends(4), ends(6)]), (_call, _next)),
+        ((*CROSSED, says(6, response(5)), [ends(4), ends(6)]), (_next, _call)),
+        # The server ends a stream, and has refused to end the session.
+        *(
+            ((*STREAM, *first, *then, *NEXT), said)
+            for first in [(_delete(7, "S"), accepts(7, status)) for status in (200, 404, 405)]
+            for then in [(ends(3),), (_call(4, "S"), answers(4, response(5)), ends(3))]
+            for said in [
+                (_stream, _call, _next),
+                (_stream, _next, _delete),
+                (_stream, _delete, _call, _next),
+            ]
+        ),
+        ((*STREAM, _delete(7, "S"), ends(3), accepts(7, 405), *NEXT), (_stream, _next)),
+    ],
+)
+def test_what_the_generated_conversations_lack(
+    recorded: Sequence[Frame | list[Frame]], said: Sequence[Callable[[int, str], list[Frame]]]
+) -> None:
+    """What is rare over HTTP comes as the player would send it."""
+
+    def heard(kind: type[SessionSelection]) -> list[list[str]]:
+        recording = over_http(in_session(2, *OPENING, *recorded))
+        played = replay_http(kind(recording, PlayerOptions()))
+        got = [played.hears(0, post(901, INITIALIZE), post(902, INITIALIZED, session="L"))]
+        for x, one in enumerate(said, 903):
+            got += [played.later(x), played.hears(x, one(x, "L"))]
+        return [*got, played.later(1000)]
+
+    assert heard(SessionSelection) == heard(Planned)
 
 
 def test_the_next_as_written_is_what_a_search_finds(monkeypatch: pytest.MonkeyPatch) -> None:
