@@ -267,10 +267,8 @@ def _found(match: Match, subject: Subject) -> bool:
     texts = [subject.frame.raw]
     if subject.call is not None:
         request = subject.call.request
-        params = request.params if request.params is not None else b"null"
-        texts.append(
-            b'{"id":%b,"method":%b,"params":%b}' % (request.id, encode(request.method), params)
-        )
+        params = b"" if request.params is None else b',"params":%b' % request.params
+        texts.append(b'{"id":%b,"method":%b%b}' % (request.id, encode(request.method), params))
     for text in texts:
         values = _compiled(match.path or "$").findall(decode(text))
         if values and (match.equals is None or any(_same(v, match.equals) for v in values)):

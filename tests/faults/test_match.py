@@ -71,6 +71,23 @@ def test_conditions(match: dict[str, Any], does: bool) -> None:
     assert does is fits(Match(**match), answered(WEATHER, response(5)), PLACE)
 
 
+@pytest.mark.parametrize(
+    ("path", "does"),
+    [
+        ({"path": "$.params"}, False),
+        ({"path": "$.params", "equals": None}, False),
+        ({"path": "$['params']"}, False),
+        ({"path": "$[?@ == null]"}, False),
+        ({"path": "$.params._meta"}, False),
+        ({"path": "$.method", "equals": "ping"}, True),
+    ],
+)
+def test_a_request_without_parameters(path: dict[str, Any], does: bool) -> None:
+    """Neither it nor what answers it has any."""
+    assert does is fits(Match(**path), subject(request(5, "ping")), PLACE)
+    assert does is fits(Match(**path), answered(request(5, "ping"), response(5)), PLACE)
+
+
 def test_what_has_no_id() -> None:
     """A notification, and what is no message."""
     told = c2s(notification("notifications/roots/list_changed"))
