@@ -24,7 +24,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from copy import copy
-from functools import lru_cache
 from itertools import count
 
 import attrs
@@ -35,7 +34,7 @@ from mcpmock.channels.queues import FrameQueue, WriteQueue
 from mcpmock.errors import McpMockError
 from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.messages import C2S, S2C, ExchangeEnd, Frame, HttpBody, HttpRequest
-from mcpmock.protocol.transport_facts import REMEMBERED_HEADS, Headers
+from mcpmock.protocol.transport_facts import Headers
 from mcpmock.transports.access_policy import AccessPolicy, HttpRefusal
 from mcpmock.transports.body import BodyReader
 from mcpmock.transports.cors import cors_fields, is_preflight, preflight_reply
@@ -163,13 +162,6 @@ class ListenerContext:
     numbers: count[int] = attrs.field(factory=lambda: count(1))
     carriers: dict[int, Connection] = attrs.field(factory=dict)
     """The connections of open exchanges."""
-    refusal: Callable[..., HttpRefusal | None] = attrs.field(init=False)
-    """What `AccessPolicy.refusal` gives, remembered by head."""
-
-    @refusal.default
-    def _refusal(self) -> Callable[..., HttpRefusal | None]:
-        # speed: 0.3 us, asked anew 4 (python -m timeit)
-        return lru_cache(REMEMBERED_HEADS)(self.access.refusal)
 
     def page_origin(self, head: HttpRequest) -> str | None:
         """Return the origin of the page that may read our answer; None where a real server says
@@ -404,7 +396,7 @@ class Connection:
             # fetch").
             if is_preflight(request):
                 return await self._answer_preflight(asked)
-        self._stop(self.context.refusal(request, mcp=mcp))
+        self._stop(self.context.access.refusal(request, mcp=mcp))
         admitted = self.context.access.admitted(request)
         if admitted is not request:
             asked = copy(asked)  # others may have the same head
