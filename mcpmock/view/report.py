@@ -26,7 +26,7 @@ from mcpmock.semantic_diff.compare import Diff, Difference, IgnoreRules, Progres
 
 from .html_page import encode, html_page
 from .lanes import Lanes, TimeAxis
-from .problems import Problems
+from .problems import Problem, Problems
 from .races import SeenRace, drawing, seen_races
 from .summary import head_text
 from .take_head import TakeHead
@@ -122,11 +122,17 @@ def _whole_data(cassette: Cassette, work: _Work) -> dict[str, Any]:
     work.step()
     found = [one for one in check(cassette) if isinstance(one, Found)]
     work.step()
-    kept = _kept_rows(rows, cassette, found)
-    data = PageRecording(cassette, TimeAxis.over(rows), left_out=len(rows) - len(kept))
-    if data.left_out:
-        places = {old: new for new, old in enumerate(kept)}
-        rows = [_moved(rows[place], places) for place in kept]
+    data = PageRecording(cassette, TimeAxis.over(rows))
+    if len(rows) > MAX_ROWS:
+        problems = Problems(cassette.takes)
+        problems.add(rows, found)
+        data.told = problems.all()
+        places = {old: new for new, old in enumerate(_kept_rows(rows, data.told))}
+        for one in data.told:
+            one.rows = [places[place] for place in one.rows if place in places]
+        data.told = [one for one in data.told if one.rows]
+        data.left_out = len(rows) - len(places)
+        rows = [_moved(rows[place], places) for place in places]
     added = data.add(rows, found)
     work.step()
     return added
@@ -156,6 +162,8 @@ class PageRecording:
     _words: dict[str, dict[str | None, int]] = attrs.field(factory=lambda: {n: {} for n in _WORDS})
     _kinds: Counter[str] = attrs.field(factory=Counter)
     _levels: Counter[Level] = attrs.field(factory=Counter)
+    told: Sequence[Problem] | None = None
+    """The problems of all rows, where `rows` will be some of them."""
     _problems: Problems = attrs.field(init=False)
     _stops: set[int] = attrs.field(factory=set)
     """The rows at which `n` stops."""
@@ -194,8 +202,10 @@ class PageRecording:
         for head in self._heads:
             head.read_on()
         folds, starts = len(self.axis.folds), len(self.axis.takes)
-        self._problems.add(rows, found)
-        problems = self._problems.all(ended=not self.open)
+        problems = self.told
+        if problems is None:
+            self._problems.add(rows, found)
+            problems = self._problems.all(ended=not self.open)
         stops = {place for one in problems for place in one.rows}.union(_cancels(rows, start))
         new_stops, self._stops = stops - self._stops, stops | self._stops
         columns = {name: [value(row) for row in rows] for name, value in _VALUES.items()}
@@ -283,16 +293,11 @@ class PageRecording:
             yield f"{_many(self.left_out, 'event')} left out: see the cassette", "warning", ""
 
 
-def _kept_rows(rows: Sequence[Row], cassette: Cassette, found: Sequence[Found]) -> Sequence[int]:
+def _kept_rows(rows: Sequence[Row], problems: Sequence[Problem]) -> Sequence[int]:
     """Return the indexes of the rows in the page: of too many the oldest are left out, those first
     that neither ask, answer nor are a problem, problems last.
     """
-    surplus = len(rows) - MAX_ROWS
-    if surplus <= 0:
-        return range(len(rows))
-    problems = Problems(cassette.takes)
-    problems.add(rows, found)
-    worst = {place for one in problems.all() for place in one.rows}.union(_cancels(rows, 0))
+    worst = {place for one in problems for place in one.rows}.union(_cancels(rows, 0))
 
     def worth(place: int) -> int:
         row = rows[place]
@@ -300,7 +305,7 @@ def _kept_rows(rows: Sequence[Row], cassette: Cassette, found: Sequence[Found]) 
             return 2
         return int(row.kind not in _UNINTERESTING)
 
-    dropped = set(sorted(range(len(rows)), key=worth)[:surplus])
+    dropped = set(sorted(range(len(rows)), key=worth)[: len(rows) - MAX_ROWS])
     return [place for place in range(len(rows)) if place not in dropped]
 
 

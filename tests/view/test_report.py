@@ -182,6 +182,32 @@ def test_of_too_many_events_the_uninteresting_go_first(monkeypatch: pytest.Monke
     assert ["4 events left out: see the cassette", "warning", ""] == found["chips"][-1]
 
 
+ADDED = ("c2s", call(1, "add")), ("s2c", response(1, {"content": []}))
+
+
+@pytest.mark.parametrize(
+    ("lines", "kept"),
+    [
+        ([("c2s", call(1, "add")), ("s2c", error(1)), *[("s2c", LOG)] * 4, *ADDED], 1),
+        ([("c2s", call(1, "add")), ("s2c", error(1)), *ADDED, *ADDED], 2),
+        ([("c2s", request(1, "none/such")), ("s2c", response(1, {})), *ADDED, *ADDED], 3),
+        ([("c2s", request(1, "initialize")), ("s2c", error(1)), ("s2c", error(7)), *ADDED], 1),
+        ([("s2c", error(n)) for n in range(5)], 2),
+        ([("c2s", call(1, "add")), *[("s2c", LOG)] * 4], 1),
+    ],
+)
+def test_what_is_left_out_makes_no_problems(
+    monkeypatch: pytest.MonkeyPatch, lines: list[tuple[str, bytes]], kept: int
+) -> None:
+    """What is said of a large recording is what is said of all of it, as far as it is there."""
+    whole = recording_of(*lines)["happened"]
+    monkeypatch.setattr(report, "MAX_ROWS", kept)
+    found = recording_of(*lines)
+
+    assert {text for text, _, _ in found["happened"]} <= {text for text, _, _ in whole}
+    assert all(0 <= row < kept for _, rows, _ in found["happened"] for row in rows)
+
+
 def test_the_head_counts_what_a_reader_looks_for() -> None:
     """Transport and revision, errors, violations, and that the recording is incomplete."""
     names = [chip[0] for chip in recording_of(("c2s", call(1, "add")), ("s2c", error(1)))["chips"]]
