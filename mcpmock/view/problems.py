@@ -153,15 +153,21 @@ class Problems:
                 told = event.fault if isinstance(event.fault, dict) else {}
                 take.hit.setdefault((str(told.get("method")), str(told.get("id"))), place)
                 self._tell(place, _fault_words(event), like=_fault_words(event, "kind", "name"))
-            case "gap" if isinstance(event.gap, Gap) and not isinstance(event.gap, LeftOut):
-                lost, why = many(max(event.gap.events, 1), "event"), brief(event.gap.reason)
-                self._tell(
-                    place, f"{lost} could not be recorded: {why or 'no reason is given'}", like=why
-                )
+            case "gap" if isinstance(event.gap, Gap):
+                self._read_gap(place, event.gap)
             case "opaque" | "body" if row.summary:
                 self._read_text(place, row)
         if row.kind == "error":
             self._read_error(place, row)
+
+    def _read_gap(self, place: int, gap: Gap) -> None:
+        """Take in that events are missing: requests, or answers to those that are open."""
+        self._take.partial = True
+        self._take.open.clear()
+        if not isinstance(gap, LeftOut):
+            lost, why = many(max(gap.events, 1), "event"), brief(gap.reason)
+            text = f"{lost} could not be recorded: {why or 'no reason is given'}"
+            self._tell(place, text, like=why)
 
     def _read_agreement(self, place: int, row: Row) -> None:
         """Tell of a server that answers `initialize` in a revision that MCP has not."""
@@ -186,7 +192,7 @@ class Problems:
             weight = _SEVERE if row.asked == "initialize" else _MINOR
             text = f"{self._name(row.call)} failed: {words}"
             self._tell(place, text, weight, like=("failed", row.method, row.tool))
-        elif place not in broken:
+        elif place not in broken and not self._take.partial:
             self._tell(place, f"an error answers no request: {words}", like="error")
 
     def _read_text(self, place: int, row: Row) -> None:
@@ -401,6 +407,8 @@ class _TakeState:
     """How the two sides of the transport ended."""
     hit: dict[tuple[str | None, str | None], int] = attrs.field(factory=dict)
     """The fault that hit a request or its answer, by method and id."""
+    partial: bool = False
+    """Whether events of it are missing."""
     stopped: bool = False
     """Whether the client has ended its side, or sent the server a signal."""
     log: str = ""

@@ -155,6 +155,7 @@ def test_a_page_that_is_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ["2 events left out: see the cassette", "warning", ""] == list(update["chips"][-1])
     assert [None, None, None] == update["rows"]["notes"]
     assert [] == update["violations"]
+    assert [] == [text for text, _, rule in update["happened"] if not rule]
 
 
 def test_a_long_recording_is_opened_at_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,7 +174,9 @@ def test_a_long_recording_is_opened_at_its_end(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_an_unfinished_skip_keeps_the_digest() -> None:
-    """The footer of a take of which events were left out is still judged."""
+    """The footer of a take of which events were left out is still judged; what was asked before
+    them may have been answered.
+    """
     page = LivePage("a.jsonl")
     lines = RECORDING.splitlines(keepends=True)
     page.feed(b"".join(lines[:2]), 0)
@@ -183,3 +186,4 @@ def test_an_unfinished_skip_keeps_the_digest() -> None:
     assert update is not None
     assert ["outcome", "complete"] in [list(fact) for fact in update["facts"][0]]
     assert ["gap"] == [update["rows"]["kinds"][0]]
+    assert [] == [text for text, _, rule in update["happened"] if not rule]

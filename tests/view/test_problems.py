@@ -144,6 +144,17 @@ def test_each_take_has_its_own_problems() -> None:
         assert ["take 1: ", "take 2: "] == [one.sentence[:8] for one in problems.all()]
 
 
+def test_what_may_be_missing_is_not_claimed() -> None:
+    """In a gap there may have been an answer, or the request that an error answers."""
+    failed = '"id":7,"error":{"code":-32602,"message":"no"}'
+    cassette = recording(
+        *(*OPENING, c2s(10, CALL), '"t":11000,"gap":{"events":3,"reason":"disk full"}'),
+        *(s2c(12, failed), fact(13, "c2s", END), stop(14, '{"exit":0}')),
+    )
+
+    assert ["3 events could not be recorded: disk full"] == sentences(cassette)
+
+
 def test_the_worst_comes_first() -> None:
     """What nobody answered stands before what was answered with an error."""
     failed = '"id":1,"error":{"code":-32602,"message":"no"}'
