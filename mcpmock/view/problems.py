@@ -14,7 +14,7 @@ import attrs
 from mcpmock.cassette.model import Event, Gap, Take, names_endpoint
 from mcpmock.errors import Level
 from mcpmock.printable import duration, excerpt, many
-from mcpmock.protocol.correlation import CANCELLED
+from mcpmock.protocol.correlation import CANCELLED, LISTEN
 from mcpmock.protocol.error_codes import NOTHING_RECORDED
 from mcpmock.protocol.messages import HttpRequest, ProcessExit, Response
 from mcpmock.protocol.methods import REVISIONS
@@ -131,7 +131,8 @@ class Problems:
             take.posted[event.x] = place
         match row.kind:
             case "request":
-                take.open[place] = row
+                if row.method != LISTEN:  # that stays open
+                    take.open[place] = row
                 if event.x is not None:
                     take.asked[event.x] = place
             case "response" | "error" if row.call is not None:

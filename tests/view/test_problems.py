@@ -63,6 +63,15 @@ def test_one_problem_is_one_sentence(name: str) -> None:
     assert [sentence] == sentences(cassette)
 
 
+LISTEN = (
+    '"id":9,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},'
+    '"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28",'
+    '"io.modelcontextprotocol/clientInfo":{"name":"kit-client","version":"1.2"},'
+    '"io.modelcontextprotocol/clientCapabilities":{}}}'
+)
+LISTEN_POST = POST.replace("2025-11-25", "2026-07-28").replace(
+    "]]", '],["mcp-method","subscriptions/listen"]]'
+)
 NO_PROBLEM = {
     "a session": recording(*OPENING, c2s(10, CALL), s2c(12, ANSWER), fact(13, "c2s", END)),
     "a clean end": recording(*OPENING, fact(13, "c2s", END), stop(14, '{"exit":0}')),
@@ -78,6 +87,13 @@ NO_PROBLEM = {
         )
         for status in (129, 137, 143, 149, 0xC000013A)
     },
+    "a subscription, which stays open": recording(
+        c2s(10, LISTEN), fact(13, "c2s", END), stop(14, '{"exit":0}')
+    ),
+    "a subscription that the client leaves": over_http(
+        *outside(fact(10, "c2s", LISTEN_POST, 1), c2s(10, LISTEN, 1), fact(11, "s2c", STREAM, 1)),
+        *outside(fact(12, "c2s", '"end":"closed"', 1)),
+    ),
     "a cancelled call": recording(*OPENING, c2s(10, CALL), c2s(20, CANCEL)),
     "a token that was asked for": over_http(
         *(*unauthorized(9), *OPENING_HTTP, *CALL_HTTP[-2:]),

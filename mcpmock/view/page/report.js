@@ -625,6 +625,7 @@ function onDrag(canvas, begin) {
 		canvas.setPointerCapture(down.pointerId);
 		canvas.addEventListener("pointermove", move, stop);
 		canvas.addEventListener("pointerup", (up) => { stop.abort(); end(up); }, stop);
+		canvas.addEventListener("lostpointercapture", () => stop.abort(), stop);
 	});
 }
 

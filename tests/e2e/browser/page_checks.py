@@ -280,6 +280,12 @@ def test_the_splitter(open_page: Open) -> None:
         page.mouse.move(x, box["y"] + 50)
         page.mouse.up()
         assert border.get_attribute("aria-valuenow") == percent
+    page.mouse.move(0.8 * 1280, box["y"] + 50)
+    page.mouse.down()
+    border.dispatch_event("lostpointercapture")  # as after a gesture that the browser takes over
+    page.mouse.move(600, box["y"] + 50)
+    assert border.get_attribute("aria-valuenow") == "80"
+    page.mouse.up()
     border.press("ArrowRight")
     border.press("ArrowLeft")
     assert border.get_attribute("aria-valuenow") == "75"
