@@ -580,7 +580,7 @@ def _read_demands(part: SchemaPart, found: Alternative) -> None:
             continue
         if name == "multipleOf" and is_number(value) and value == 1:
             found.integer = True
-        else:
+        elif not (name == "multipleOf" and found.integer and is_multiple(1, value)):
             here = found.demands.setdefault(name, {})
             here.setdefault(value_key(value), SchemaValue(value, (*part.path, name)))
 

@@ -111,6 +111,15 @@ OTHER_NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "v
          ["output-field-added .oneOf[1].properties.a"]),
         ({"default": 1}, {"default": 2}, ["default-changed .default"],
          ["default-changed .default"]),
+        # Every integer is a multiple of these.
+        *(
+            (old, {"type": "integer", "multipleOf": part}, ["type-narrowed .type"],
+             ["output-type-narrowed .type"])
+            for old in ({}, {"type": "number"}, {"type": ["integer", "string"]})
+            for part in (0.5, 0.1, 1.0, -1, 0.25)
+        ),
+        ({"type": "integer", "multipleOf": 0.5}, {"type": "integer", "multipleOf": 2},
+         ["constraint-tightened .multipleOf"], ["output-constraint-tightened .multipleOf"]),
         ({"title": "a"}, {"description": "b"},
          ["description-changed .title", "description-changed .description"],
          ["description-changed .title", "description-changed .description"]),
