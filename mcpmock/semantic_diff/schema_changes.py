@@ -694,7 +694,7 @@ def _required_changes(
 
 def _unfollowed(old: SchemaForm, new: SchemaForm) -> Iterator[SchemaChange]:
     rows = [{value_key(at.value): at for at in form.unfollowed} for form in (old, new)]
-    for key in rows[0].keys() & rows[1].keys():
+    for key in [key for key in rows[0] if key in rows[1]]:
         yield _located(_NOT_COMPARED, _BOTH, rows[0].pop(key), rows[1].pop(key))
     for one, other in zip_longest(rows[0].values(), rows[1].values()):
         yield _located(_NOT_COMPARED, _BOTH, one, other)

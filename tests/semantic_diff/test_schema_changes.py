@@ -111,6 +111,14 @@ OTHER_NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "v
          ["output-field-added .oneOf[1].properties.a"]),
         ({"default": 1}, {"default": 2}, ["default-changed .default"],
          ["default-changed .default"]),
+        # What is not compared comes in the order of the schemas.
+        *(
+            ({"allOf": lost}, {"allOf": [*lost, {"minimum": 1}]}, [*said, *more],
+             [*said, *(f"output-{rule}" for rule in more)])
+            for key, more in [("$ref", ["constraint-tightened .allOf[6].minimum"]), ("type", [])]
+            for lost in [[{key: f"{letter}.json"} for letter in "fbdace"]]
+            for said in [[f"schema-not-compared .allOf[{n}].{key}" for n in range(6)]]
+        ),
         # Every integer is a multiple of these.
         *(
             (old, {"type": "integer", "multipleOf": part}, ["type-narrowed .type"],
