@@ -190,7 +190,8 @@ class Problems:
         if row.call in broken:
             broken[row.call].rows.append(place)
         elif row.call is not None:
-            weight = _SEVERE if row.asked == "initialize" else _MINOR
+            missed = said != row.summary
+            weight = _SEVERE if missed or row.asked == "initialize" else _MINOR
             text = f"{self._name(row.call)} failed: {words}"
             self._tell(place, text, weight, like=("failed", row.method, row.tool))
         elif place not in broken and not self._take.partial:

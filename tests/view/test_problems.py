@@ -136,6 +136,20 @@ def test_a_crash_after_the_client_left_counts() -> None:
     assert ["the server was ended by signal 11"] == sentences(cassette)
 
 
+def test_a_miss_comes_before_the_rules_that_a_recording_broke() -> None:
+    """It is why a test fails; what the recorded server did is not."""
+    missed = (
+        '"id":1,"error":{"code":-31999,"message":"mcpmock: nothing recorded answers tools/call"}'
+    )
+    cassette = recording(*OPENING, s2c(7, '"id":41,"result":{}'), c2s(10, CALL), s2c(12, missed))
+
+    assert [
+        "tools/call weather #1 failed: nothing recorded answers tools/call",
+        "the server broke a rule: an answer with the id 41, which no request has "
+        "[answers-nothing, event 4]",
+    ] == sentences(cassette)
+
+
 def test_what_still_runs_may_be_answered() -> None:
     """In a recording that grows, an open call is a problem once the server's process has ended."""
     asked = recording(*OPENING, c2s(10, CALL))
