@@ -186,7 +186,7 @@ def _contents() -> Cassette:
         (1, "s2c", response(1, _text("first line\n  second line"))),
         ("take", None),
         (0, "c2s", call(1, "look")),
-        (1, "s2c", response(1, {"content": [image, svg]})),
+        (1, "s2c", response(1, {"content": [image, svg], "path": "/9j/no-image.txt"})),
     )
 
 

@@ -238,10 +238,10 @@ function payloadView(text, size, marks = new Map()) {
 }
 
 // How what is drawn inline begins in base64. Of SVG, which is markup, the text is shown.
-const IMAGES = [["png", /^iVBORw0KGgo/], ["jpeg", /^\/9j\//], ["gif", /^R0lGOD/], ["webp", /^UklGR.{7}RUJQ/]];
+const NOT_BASE64 = /[^\w+/=\s]/, IMAGES = [["png", /^iVBORw0KGgo/], ["jpeg", /^\/9j\//], ["gif", /^R0lGOD/], ["webp", /^UklGR.{7}RUJQ/]];
 
 function partView(kind, text) {
-	const made = el("span." + kind), value = kind === "str" ? unquoted(text) : "", [image] = IMAGES.find(([, start]) => start.test(value)) || [];
+	const made = el("span." + kind), value = kind === "str" ? unquoted(text) : "", [image] = (!NOT_BASE64.test(value) && IMAGES.find(([, start]) => start.test(value))) || [];
 	const written = putStart(el("span"), text, image ? 50 : MAX_STRING);
 	put(made, written, image && el("img", { src: `data:image/${image};base64,${value}`, alt: image }));
 	if (value.includes("\n")) {

@@ -264,6 +264,7 @@ def test_texts_and_images(open_page: Open) -> None:
     drawn = page.locator("#detail img")
     assert drawn.evaluate_all("all => all.map((one) => one.naturalWidth)") == [2]
     assert "PHN2Zy" in page.locator("#detail .json").first.inner_text()
+    assert "/9j/no-image.txt" in page.locator("#detail .json").first.inner_text()
 
 
 def test_the_splitter(open_page: Open) -> None:
