@@ -167,7 +167,7 @@ class PageRecording:
     _problems: Problems = attrs.field(init=False)
     _stops: set[int] = attrs.field(factory=set)
     """The rows at which `n` stops."""
-    _cancels: int = 0
+    _cancels: set[int] = attrs.field(factory=set)
     _redacted: int = 0
     _lost: int = 0
     """How many events the gaps stand for."""
@@ -193,7 +193,7 @@ class PageRecording:
         self.rows += rows
         self._kinds.update(row.kind for row in rows)
         self._levels.update(one.violation.level for one in found)
-        self._cancels += sum(row.method == CANCELLED for row in rows)
+        self._cancels.update(_cancels(rows, start))
         self._redacted += sum(row.event.redacted for row in rows if not row.item)
         gaps = [row.event.gap for row in rows if isinstance(row.event.gap, Gap)]
         self._lost += sum(gap.events or 1 for gap in gaps if not isinstance(gap, LeftOut))
@@ -206,8 +206,8 @@ class PageRecording:
         if problems is None:
             self._problems.add(rows, found)
             problems = self._problems.all(ended=not self.open)
-        stops = {place for one in problems for place in one.rows}.union(_cancels(rows, start))
-        new_stops, self._stops = stops - self._stops, stops | self._stops
+        stops = {place for one in problems for place in one.rows} | self._cancels
+        new_stops, solved, self._stops = stops - self._stops, self._stops - stops, stops
         columns = {name: [value(row) for row in rows] for name, value in _VALUES.items()}
         for name, word in _WORDS.items():
             numbers = self._words[name]
@@ -234,6 +234,7 @@ class PageRecording:
             "lanes": self._lanes.table(),
             "lines": self._lanes.lines,
             "problems": sorted(new_stops),
+            "solved": sorted(solved),
             "subject": self._heads[0].subject() if self._heads else [],
             "server": self._heads[0].server if self._heads else None,
             "happened": [
@@ -278,7 +279,7 @@ class PageRecording:
             (levels[Level.ERROR], "violation", "error", "level=error"),
             (levels[Level.WARNING], "warning", "warning", "level=warning"),
             (levels[Level.NOTICE], "notice", "", "level=notice"),
-            (self._cancels, "cancel", "warning", f"method={CANCELLED}"),
+            (len(self._cancels), "cancel", "warning", f"method={CANCELLED}"),
             (kinds["fault"], "fault", "warning", "kind=fault"),
             (self._lost, "lost event", "error", "kind=gap"),
         )

@@ -49,6 +49,18 @@ def test_what_is_new() -> None:
     assert 0 == second["rows"]["call"][0]
 
 
+def test_a_problem_that_is_none_any_more() -> None:
+    """A recorder seemed to be gone before an answer came: the request is no stop of `n` then."""
+    asked, answered = (("c2s", request(1, "ping")), ("s2c", response(1, {})))
+    whole, page = cassette_bytes(asked, answered), LivePage("a.jsonl")
+    first = len(cassette_bytes(asked))
+    updates = page.feed(whole[:first]), page.abandon(), page.feed(whole[first:])
+
+    assert [([], []), ([0], []), ([], [0])] == [
+        (update["problems"], update["solved"]) for update in updates if update is not None
+    ]
+
+
 def test_counts_are_those_of_all() -> None:
     """The head, the lanes and the width of the axis are of the whole recording so far."""
     updates = fed(RECORDING, b"")

@@ -40,6 +40,7 @@ class Recording {
 			if (c.within[i] != null) add(this.inside, c.within[i], i);
 			if (c.x[i] != null) add(this.exchanges, c.take[i] + ":" + c.x[i], i);
 		}
+		for (const i of data.solved) this.problemRows.delete(this.leads[i]);
 		for (const i of data.problems) this.problemRows.add(this.leads[i]);
 		for (const race of data.races) this.cancelled.set(race.call, race);
 		for (const violation of data.violations) {
