@@ -95,8 +95,8 @@ class ExchangeIndex(Struct, frozen=True, eq=False):
     """The profiles of their heads."""
     parts: Mapping[int, ExchangePart]
     """What leaves, by the place of its message, or of its first fact."""
-    streams: Sequence[int]
-    """The numbers of the requests for streams (GET)."""
+    streams: Mapping[frozenset[tuple[str, str]], Sequence[int]]
+    """The numbers of the requests for streams (GET), by the fields of their profiles."""
     session_ids: frozenset[str]
     """The ids that the server gave the session, or their placeholders."""
 

@@ -88,7 +88,7 @@ class ExchangeReader(IndexReader):
     _numbers: array[int] = attrs.field(factory=lambda: array("q"))
     _profiles: list[Fingerprint] = attrs.field(factory=list)
     _parts: dict[int, ExchangePart] = attrs.field(factory=dict)
-    _streams: list[int] = attrs.field(factory=list)
+    _streams: dict[frozenset[tuple[str, str]], list[int]] = attrs.field(factory=dict)
     _session_ids: set[str] = attrs.field(factory=set)
     _present: _ExchangeState = attrs.field(factory=lambda: _ExchangeState(NONE, {}))
     """The exchange of the event that is read."""
@@ -237,7 +237,8 @@ class ExchangeReader(IndexReader):
         exchange = self._exchanges[x] = _ExchangeState(x, profile, opens_stream)
         if opens_stream:
             self._number(exchange)
-            self._streams.append(self._add(place))
+            equal = self._streams.setdefault(frozenset(profile.items()), [])
+            equal.append(self._add(place))
 
     def _note_head(self, place: int, exchange: _ExchangeState, head: HttpResponse) -> None:
         if head.status >= _FIRST_ODD_STATUS and not exchange.opens_stream:

@@ -124,10 +124,9 @@ class EpisodeCursor:
 
     def find_stream(self, head: HttpRequest) -> int | None:
         """Return the first unused number of an equal GET."""
-        exchanges, profile = self.index.exchanges, fingerprint(head, with_path=True)
-        assert exchanges is not None
-        equal = (n for n in exchanges.streams if exchanges.profiles[n] == profile)
-        return next((number for number in equal if number not in self.happened), None)
+        assert self.index.exchanges is not None
+        profile = frozenset(fingerprint(head, with_path=True).items())
+        return self._first_unused(profile, self.index.exchanges.streams.get(profile, ()))
 
     def use(self, number: int, now: float, call: LiveCall | None = None) -> None:
         """Note that a client message has happened, of a request what the client calls it."""
@@ -152,8 +151,7 @@ class EpisodeCursor:
 
     def find_reply(self, id_: bytes) -> int | None:
         """Return the first unused reply to the server's request with this id."""
-        replies = self.index.replies.get(id_, ())
-        return next((number for number in replies if number not in self.happened), None)
+        return self._first_unused(id_, self.index.replies.get(id_, ()))
 
     def find_cancel(self, call: int) -> int | None:
         """Return the first unused cancel of a call."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import msgspec
@@ -36,6 +36,7 @@ from tests.support import (
     error,
     get,
     in_session,
+    notification,
     opens,
     over_http,
     player_of,
@@ -47,9 +48,12 @@ from tests.support import (
     response,
     says,
 )
-from tests.support.http_episodes import CONCURRENT, OLDER, OPENING, POLLED, ROUND, SAMPLE
+from tests.support.http_episodes import CONCURRENT, OLDER, OPENING, POLLED, ROOTS, ROUND, SAMPLE
+from tests.support.steps import count_steps
 
 JSON = "200 application/json"
+ROOTS_LISTED = notification("notifications/roots/list_changed")
+NO_ROOTS = response(1, {"roots": []})
 Steps = Sequence[Frame | list[Frame]]
 
 
@@ -610,3 +614,33 @@ def test_error_bodies() -> None:
     played = session(post(1, call(1, "a")), [replies(1, 500, "text/html"), page, ends(1)])
 
     assert ["7 500 text/html", "7 body <h1>", "7 eof"] == played.hears(0, post(7, call(1, "a")))
+
+
+@pytest.mark.parametrize(
+    ("recorded", "said"),
+    [
+        (lambda x: [get(x, session="S"), accepts(x, 405)], lambda x: get(x, session="live-1")),
+        (
+            lambda x: [post(x, ROOTS_LISTED, session="S"), accepts(x)],
+            lambda x: post(x, ROOTS_LISTED, session="live-1"),
+        ),
+        (
+            lambda x: [says(3, ROOTS), post(x, NO_ROOTS, session="S"), accepts(x)],
+            lambda x: post(x, NO_ROOTS, session="live-1"),
+        ),
+    ],
+)
+def test_what_comes_again_and_again(
+    recorded: Callable[[int], list[Frame | list[Frame]]], said: Callable[[int], list[Frame]]
+) -> None:
+    """The last of many equal ones takes no more steps than the first."""
+    steps = [step for x in range(10, 410) for step in recorded(x)]
+    played = opened(get(3, session="S"), opens(3), *steps)
+    played.hears(1, get(903, session="live-1"))
+
+    def steps_of(x: int) -> int:
+        return count_steps(lambda: played.hears(x, said(x)))
+
+    taken = [steps_of(x) for x in range(1000, 1400)]
+
+    assert min(taken[300:]) <= max(taken[:100])
