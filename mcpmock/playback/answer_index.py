@@ -472,11 +472,14 @@ class IndexReader:
         is_progress: bool = False,
     ) -> None:
         if causes is None:
-            # Without a client message before it, it waits for none: NONE is the number before 0.
-            causes = (self._latest,) if call == NONE else self._causes(call)
+            causes = self._usual_causes(call)
         message = WaitingMessage(place, call, causes, stop, overlap, is_progress)
         for cause in causes:
             self.waiting.setdefault(cause, []).append(message)
+
+    def _usual_causes(self, call: int) -> tuple[int, ...]:
+        # Without a client message before it, it waits for none: NONE is the number before 0.
+        return (self._latest,) if call == NONE else self._causes(call)
 
     def _causes(self, call: int) -> tuple[int, ...]:
         return (call, *self._later.get(call, ()))

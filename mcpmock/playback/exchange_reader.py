@@ -70,8 +70,8 @@ class _ExchangeState(Struct, eq=False):
     """What the head waits for; of an event stream, what the answer waits for."""
     answer: int = NONE
     """The place of the answer."""
-    fields: tuple[int, Fact] | None = None
-    """Those of an event whose data may come next."""
+    fields: tuple[int, Fact, tuple[int, ...]] | None = None
+    """Those of an event whose data may come next, and what they wait for if none comes."""
     over: bool = False
 
     @property
@@ -141,7 +141,7 @@ class ExchangeReader(IndexReader):
         if not exchange.streams:
             before, places = (exchange.head,), (exchange.head_place, place)
         elif exchange.fields is not None:
-            before, exchange.fields = exchange.fields[1:], None
+            before, exchange.fields = exchange.fields[1:2], None
         self._parts[place] = ExchangePart(exchange.x, places, before)
 
     # What is on the exchange of a call belongs to that call.
@@ -174,25 +174,13 @@ class ExchangeReader(IndexReader):
             raise NotOrdinary
         return call
 
-    def _wait(
-        self,
-        place: int,
-        call: int,
-        *,
-        causes: tuple[int, ...] | None = None,
-        stop: int = 0,
-        overlap: int = NONE,
-        is_progress: bool = False,
-    ) -> None:
-        exchange = self._present
-        if exchange.call == NONE and causes is None:
-            if not exchange.opens_stream:
-                raise NotOrdinary
-            causes = (self._latest,) if call == NONE else self._causes(call)
-            causes = (*causes, exchange.number)
-        super()._wait(
-            place, call, causes=causes, stop=stop, overlap=overlap, is_progress=is_progress
-        )
+    def _usual_causes(self, call: int) -> tuple[int, ...]:
+        causes, exchange = super()._usual_causes(call), self._present
+        if exchange.call != NONE:
+            return causes
+        if not exchange.opens_stream:
+            raise NotOrdinary
+        return (*causes, exchange.number)
 
     # Heads, fields of events, and ends.
 
@@ -220,7 +208,7 @@ class ExchangeReader(IndexReader):
             if event.sse.event == "endpoint":
                 raise NotOrdinary
             self._send_fields(exchange)
-            exchange.fields = place, event.sse
+            exchange.fields = place, event.sse, self._causes_on(exchange)
         else:
             raise NotOrdinary
 
@@ -268,13 +256,19 @@ class ExchangeReader(IndexReader):
     def _send_fields(self, exchange: _ExchangeState) -> None:
         """Send the fields of an event without data alone."""
         if exchange.fields is not None:
-            (place, fields), exchange.fields = exchange.fields, None
-            self._send_facts(exchange, (place,), fields)
+            (place, fields, causes), exchange.fields = exchange.fields, None
+            self._send_facts(exchange, (place,), fields, causes=causes)
 
-    def _send_facts(self, exchange: _ExchangeState, places: tuple[int, ...], *facts: Fact) -> None:
-        """Let facts alone wait for the request of their exchange."""
+    def _send_facts(
+        self,
+        exchange: _ExchangeState,
+        places: tuple[int, ...],
+        *facts: Fact,
+        causes: tuple[int, ...] | None = None,
+    ) -> None:
+        """Let facts alone wait for the request of their exchange, and what followed it so far."""
         self._parts[places[0]] = ExchangePart(exchange.x, places, facts, has_message=False)
-        self._wait(places[0], exchange.call, causes=self._causes_on(exchange))
+        self._wait(places[0], exchange.call, causes=causes or self._causes_on(exchange))
 
     def _causes_on(self, exchange: _ExchangeState) -> tuple[int, ...]:
         return (exchange.number,) if exchange.call == NONE else self._causes(exchange.call)

@@ -96,6 +96,10 @@ STREAMED = says(4, response(5)), *REPLIED, ends(4)
 ANSWERED = [HEAD], *REPLIED, [ANSWER, END]
 CROSSED = _call(4, "S"), opens(4), _next(6, "S"), opens(6), says(4, response(6))
 NEXT = _next(6, "S"), answers(6, response(6))
+PRIMED = _call(4, "S"), opens(4), says(4, b"", id="p1")[:1]
+PRIMED_AGAIN = says(4, b"", id="p2")[:1]
+STREAM_PRIMED = says(3, b"", id="q1")[:1]
+ANSWERED_LATER = *REPLIED, says(4, response(5), event="message"), ends(4)
 
 
 @pytest.mark.parametrize(
@@ -106,6 +110,18 @@ NEXT = _next(6, "S"), answers(6, response(6))
         ((_call(4, "S"), opens(4), says(4, ROOTS), *STREAMED, *NEXT), (_call, _next)),
         ((*STREAM, _call(4, "S"), says(3, ROOTS), *ANSWERED), (_stream, _call, _reply)),
         ((*STREAM, _call(4, "S"), says(3, ROOTS), *ANSWERED), (_stream, _call)),
+        # The fields of an event without data wait for what came before them.
+        *(
+            (recorded, (_stream, _call, *then))
+            for recorded in [
+                (*STREAM, *PRIMED, says(3, ROOTS), *ANSWERED_LATER),
+                (*STREAM, *PRIMED, says(3, ROOTS), PRIMED_AGAIN, *ANSWERED_LATER),
+                (*STREAM, *PRIMED, says(3, ROOTS), *REPLIED, PRIMED_AGAIN, *ANSWERED_LATER[2:]),
+                (*STREAM, *PRIMED, says(4, ROOTS), *ANSWERED_LATER),
+                (*STREAM, STREAM_PRIMED, *PRIMED, says(3, ROOTS), *ANSWERED_LATER),
+            ]
+            for then in [(), (_reply,), (_delete,), (_delete, _reply), (_reply, _delete)]
+        ),
         # Each answer is on the exchange of the other call.
         ((*CROSSED, says(6, response(5)), [ends(4), ends(6)]), (_call, _next)),
         ((*CROSSED, says(6, response(5)), [ends(4), ends(6)]), (_next, _call)),
