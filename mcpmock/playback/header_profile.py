@@ -41,6 +41,7 @@ that may differ.
 """
 
 
+# speed: 0.3 us, worked out anew 0.9 (python -m timeit)
 @lru_cache(REMEMBERED_HEADS)
 def fingerprint(head: HttpRequest, *, with_path: bool) -> Fingerprint:
     """Return the profile of a head. `with_path`: the request has no message, so that its path must

@@ -48,8 +48,6 @@ class _PacedTimes:
 
     pace: Pace
     paused: bool = attrs.field(init=False)
-    at_once: bool = attrs.field(init=False)
-    """Nothing is ever due later than what it waited for."""
     chain_due: dict[int | None, float] = attrs.field(factory=dict)
     progress_due: dict[int | None, float] = attrs.field(factory=dict)
     _head_due: dict[int | None, float] = attrs.field(factory=dict)
@@ -57,14 +55,11 @@ class _PacedTimes:
 
     def __attrs_post_init__(self) -> None:
         self.paused = self.pace.timing.kind != "none"
-        self.at_once = not self.paused and self.pace.after_progress <= 0
 
     def plan_message(
         self, planned: PlannedMessage, since_s: float, now: float, floor: float
     ) -> float:
         """Return when a message is due whose causes have happened by `since_s`."""
-        if self.at_once:
-            return now + self.pace.overlap_grace if planned.made_up else now
         pause = self.pace.timing.pause(planned.gap_s) if self.paused else 0.0
         due = max(now, max(since_s, self.chain_due.get(planned.chain, since_s)) + pause)
         due = max(due, self.after_progress(planned))
