@@ -61,6 +61,8 @@ class RecordedConversation:
     """Output that is not a message."""
     statuses: dict[int, tuple[str, int]] = attrs.field(factory=dict)
     """By exchange, the verb of the request and the status of the response."""
+    at_opening: set[int] = attrs.field(factory=set)
+    """The numbers of the events that came as a GET stream opened (`_OpeningStreams`)."""
     failure: str | None = None
     """How the server ended by itself with an error (`exit 1`), if it did."""
     failed_at: EventLocation | None = None
@@ -95,6 +97,10 @@ def read_conversations(
         for s, verb, x, status in _statuses(exchanges):
             if s in readers:
                 readers[s].conversation.statuses[x] = verb, status
+        opening: defaultdict[int, _OpeningStreams] = defaultdict(_OpeningStreams)
+        for event in exchanges:
+            if event.s in readers and opening[event.s].note(event):
+                readers[event.s].conversation.at_opening.add(event.n)
         left = {event.x for event in exchanges if event.end is not UNSET and event.d == "c2s"}
         found += [reader.finish(left) for reader in readers.values()]
     return found
@@ -112,6 +118,40 @@ def _statuses(events: Iterable[Event]) -> Iterator[tuple[int, str, int, int]]:
         frame = event.frame
         if frame is not None and isinstance(frame.fact, m.HttpResponse) and event.x in verbs:
             yield event.s, verbs[event.x], event.x, frame.fact.status
+
+
+@attrs.define
+class _OpeningStreams:
+    """The GET streams of a session that opened while the server handled a POST."""
+
+    _posts: set[int] = attrs.field(factory=set)
+    """The POST requests without a response."""
+    _asked: dict[int, bool] = attrs.field(factory=dict)
+    """The GET requests without a response: whether a POST was open meanwhile."""
+    _opened: set[int] = attrs.field(factory=set)
+    """Those with a response, until the client sends its next request."""
+
+    def note(self, event: Event) -> bool:
+        """Note the next event of the session; return whether it came on such a stream before the
+        client sent anything more.
+        """
+        x = event.x
+        if x is None:
+            return False
+        if event.http is UNSET:
+            return event.d == "s2c" and x in self._opened
+        if event.d == "s2c":
+            self._posts.discard(x)
+            if self._asked.pop(x, False):
+                self._opened.add(x)
+            return False
+        self._opened.clear()
+        if event.http.get("method") == "GET":
+            self._asked[x] = bool(self._posts)
+        else:
+            self._posts.add(x)
+            self._asked = dict.fromkeys(self._asked, True)
+        return False
 
 
 @attrs.define

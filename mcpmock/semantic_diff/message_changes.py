@@ -99,11 +99,13 @@ class MessageChanges:
             pairs, self._old, self._new = by_key(self._old, self._new, key)
             self._compare(pairs)
         for placed in self._old:
-            if not placed.of_unpaired_call and not _may_be_lost(placed, placed.conversations.new):
+            old, new = placed.conversations.old, placed.conversations.new
+            if not placed.of_unpaired_call and not _may_be_lost(placed, old, new):
                 family = _family(placed.message)
                 self.findings.only_in_old(family, placed.message, placed.label)
         for placed in self._new:
-            if not placed.of_unpaired_call and not _may_be_lost(placed, placed.conversations.old):
+            old, new = placed.conversations.old, placed.conversations.new
+            if not placed.of_unpaired_call and not _may_be_lost(placed, new, old):
                 family = _family(placed.message)
                 self.findings.only_in_new(family, placed.message, placed.label)
 
@@ -144,15 +146,19 @@ def _placed(
             yield PlacedMessage(message, conversations, call, label)
 
 
-def _may_be_lost(placed: PlacedMessage, lacking: RecordedConversation | None) -> bool:
-    """Return whether the other transport may have lost it."""
+def _may_be_lost(
+    placed: PlacedMessage, own: RecordedConversation | None, lacking: RecordedConversation | None
+) -> bool:
+    """Return whether chance decided that only its own conversation has it."""
     # On Streamable HTTP a notification that belongs to no request is lost while the client has no
-    # GET stream open: the first `tools/list_changed` of server-everything arrive on stdio only.
-    if placed.conversations.alike or lacking is None or lacking.transport != "streamable-http":
-        return False
+    # GET stream open. The first `tools/list_changed` of server-everything arrive on stdio only, and
+    # on HTTP if the server is told of the GET before the `initialized` that was sent beside it.
     message = placed.message
-    unrelated = message.direction is m.S2C and not message.sure
-    return unrelated and message.kind is m.Notification
+    if lacking is None or lacking.transport != "streamable-http":
+        return False
+    if message.kind is not m.Notification or message.direction is m.C2S or message.sure:
+        return False
+    return not placed.conversations.alike or (own is not None and message.where.n in own.at_opening)
 
 
 def _content(placed: PlacedMessage) -> tuple[Hashable, ...]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mcpmock.semantic_diff.compare import compare
@@ -9,16 +11,24 @@ from mcpmock.semantic_diff.ignore_rules import IgnoreRules
 from tests.support import (
     LOG,
     Line,
+    accepts,
+    answers,
     c,
     call,
     cancelled,
     cassette,
     error,
+    get,
+    in_session,
     notification,
+    opens,
+    over_http,
+    post,
     progress,
     request,
     response,
     s,
+    says,
 )
 
 ASK, ANSWER = c(request(1, "tools/call", {"name": "a"}, token=1)), s(response(1))
@@ -199,3 +209,39 @@ def test_calls_that_differ_in_meta_alone_are_paired() -> None:
     new = [line for i in ids for line in (ask(i, run=f"b{i}"), s(response(i, {"n": 1})))]
 
     assert {"meta-changed"} == {line.split()[0] for line in told(tuple(old), tuple(new))}
+
+
+NOTED = post(2, notification("notifications/initialized"), session="s")
+ENTERED = (post(1, request(0, "initialize", {})), answers(1, response(0)))
+LISTED = ASK_A, ANSWER_A = post(4, call(1, "a"), session="s"), answers(4, response(1))
+CHANGED = notification("notifications/tools/list_changed")
+OPENED, TAKEN = get(3, session="s"), accepts(2)
+TOLD, TOLD_WITHIN, ASKED = says(3, CHANGED), says(4, CHANGED), says(3, request(9, "ping"))
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([NOTED, OPENED, opens(3), TOLD, TAKEN, *LISTED], []),
+        ([NOTED, OPENED, TAKEN, opens(3), TOLD, *LISTED], []),
+        ([OPENED, NOTED, opens(3), TAKEN, TOLD, TOLD, *LISTED], []),
+        ([OPENED, NOTED, TAKEN, opens(3), TOLD, *LISTED], []),
+        ([NOTED, OPENED, opens(3), TAKEN, *LISTED, TOLD], ["notification"]),
+        ([OPENED, opens(3), NOTED, TOLD, TAKEN, *LISTED], ["notification"]),
+        ([NOTED, TAKEN, OPENED, opens(3), TOLD, *LISTED], ["notification"]),
+        ([NOTED, TAKEN, OPENED, opens(3), *LISTED, TOLD], ["notification"]),
+        ([NOTED, OPENED, opens(3), TAKEN, ASK_A, TOLD_WITHIN, ANSWER_A], ["notification"]),
+        ([NOTED, OPENED, opens(3), ASKED, TAKEN, *LISTED], ["question"]),
+    ],
+)
+def test_what_comes_as_a_stream_opens_may_come_in_one_recording_only(
+    steps: list[Any], expected: list[str]
+) -> None:
+    """Where a POST was open meanwhile: the server may be told of it before it hears of the GET."""
+    without = [step for step in steps if step not in (TOLD, TOLD_WITHIN, ASKED)]
+    old, new = (over_http(in_session(2, *ENTERED, *rest)) for rest in (steps, without))
+
+    lost = [one.rule.name for one in compare(old, new).differences]
+    found = [one.rule.name for one in compare(new, old).differences]
+    assert [f"{family}-missing" for family in expected] == lost
+    assert [f"{family}-added" for family in expected] == found
