@@ -92,11 +92,11 @@ class ExchangeIndex(Struct, frozen=True, eq=False):
     numbers: Sequence[int]
     """The exchanges of the client messages, by the numbers of these."""
     profiles: Sequence[Fingerprint]
-    """The profiles of their heads."""
+    """The profiles of their heads; an empty one of what is left to the player."""
     parts: Mapping[int, ExchangePart]
     """What leaves, by the place of its message, or of its first fact."""
-    streams: Mapping[frozenset[tuple[str, str]], Sequence[int]]
-    """The numbers of the requests for streams (GET), by the fields of their profiles."""
+    bodiless: Mapping[frozenset[tuple[str, str]], Sequence[int]]
+    """The numbers of the requests without a body (GET, DELETE), by the fields of their profiles."""
     session_ids: frozenset[str]
     """The ids that the server gave the session, or their placeholders."""
 

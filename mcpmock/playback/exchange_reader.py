@@ -2,9 +2,9 @@
 
 Ordinary is an exchange for each message: of a request with an answer in JSON, or in an event stream
 that ends with it; of other messages without a body. Ordinary are also the streams of a GET, as long
-as the session lasts. A session with anything else (a cancel, a client that leaves a call, a stream
-that is resumed, an error page) has no index. The rules for what waits for what are those of
-`plan.builder`.
+as the session lasts, and its end by a DELETE; one that the server refused is left to the player.
+A session with anything else (a cancel, a client that leaves a call, a stream that is resumed, an
+error page) has no index. The rules for what waits for what are those of `plan.builder`.
 """
 
 from __future__ import annotations
@@ -19,9 +19,11 @@ from msgspec.structs import replace
 from mcpmock.cassette.model import Episode, Event
 from mcpmock.protocol.http_reply import EVENT_STREAM
 from mcpmock.protocol.messages import (
+    C2S,
     Envelope,
     ExchangeEnd,
     Fact,
+    Frame,
     HttpRequest,
     HttpResponse,
     Message,
@@ -60,6 +62,8 @@ class _ExchangeState(Struct, eq=False):
     profile: Fingerprint
     opens_stream: bool = False
     """It is a GET."""
+    ends_session: bool = False
+    """It is a DELETE."""
     number: int = NONE
     """That of its client message."""
     call: int = NONE
@@ -88,23 +92,21 @@ class ExchangeReader(IndexReader):
     _numbers: array[int] = attrs.field(factory=lambda: array("q"))
     _profiles: list[Fingerprint] = attrs.field(factory=list)
     _parts: dict[int, ExchangePart] = attrs.field(factory=dict)
-    _streams: dict[frozenset[tuple[str, str]], list[int]] = attrs.field(factory=dict)
+    _bodiless: dict[frozenset[tuple[str, str]], list[int]] = attrs.field(factory=dict)
     _session_ids: set[str] = attrs.field(factory=set)
     _present: _ExchangeState = attrs.field(factory=lambda: _ExchangeState(NONE, {}))
     """The exchange of the event that is read."""
     _last_message: int = NONE
-    _deleted: set[int] = attrs.field(factory=set)
-    """The exchanges that ended the session. What they lead to is left to the player."""
-    _said_until_deleted: int = NONE
-    """How many client messages and streams came before the latest of them."""
+    _deletions: list[int] = attrs.field(factory=list)
+    """The numbers of the requests to end the session."""
 
     def index(self, episode: Episode) -> AnswerIndex:
         index = super().index(episode)
         for one in self._exchanges.values():
-            if not (one.over or (one.opens_stream and one.streams)):
+            if not (one.over or one.ends_session or (one.opens_stream and one.streams)):
                 raise NotOrdinary
         ids = frozenset(self._session_ids)
-        found = ExchangeIndex(self._numbers, self._profiles, self._parts, self._streams, ids)
+        found = ExchangeIndex(self._numbers, self._profiles, self._parts, self._bodiless, ids)
         return replace(index, exchanges=found)
 
     def _read_event(self, place: int, event: Event, envelopes: Iterator[Envelope]) -> None:
@@ -112,6 +114,10 @@ class ExchangeReader(IndexReader):
             self._note_other(place, event)
             return
         exchange = self._exchanges.get(NONE if event.x is None else event.x)
+        if exchange is not None and exchange.ends_session:
+            exchange.over = True
+            next(envelopes)
+            return
         if exchange is None or exchange.over or (event.d == "c2s") != (exchange.number == NONE):
             raise NotOrdinary
         self._present = exchange
@@ -186,12 +192,15 @@ class ExchangeReader(IndexReader):
 
     def _note_other(self, place: int, event: Event) -> None:
         frame = event.frame
-        if frame is None or event.x in self._deleted:
+        if frame is None:
             return
         fact, x = frame.fact, NONE if event.x is None else event.x
         exchange = self._exchanges.get(x)
         if type(fact) is HttpRequest and exchange is None:
             self._note_request_head(place, x, fact)
+            return
+        if exchange is not None and exchange.ends_session:
+            self._note_end_of_session(place, exchange, frame)
             return
         if exchange is None or exchange.number == NONE or exchange.over:
             raise NotOrdinary
@@ -213,20 +222,20 @@ class ExchangeReader(IndexReader):
             raise NotOrdinary
 
     def _note_request_head(self, place: int, x: int, head: HttpRequest) -> None:
-        if head.method == "DELETE":
-            self._deleted.add(x)
-            self._said_until_deleted = len(self.places)
-            return
         opens_stream = head.method == "GET" and not head.has_body
-        profile = fingerprint(head, with_path=opens_stream)
+        ends_session = head.method == "DELETE" and not head.has_body
+        profile = fingerprint(head, with_path=opens_stream or ends_session)
         odd = any(map(holds_placeholder, profile.values())) or LAST_EVENT in profile
-        if odd or not (opens_stream or head.method == "POST"):
+        if odd or not (opens_stream or ends_session or head.method == "POST"):
             raise NotOrdinary
-        exchange = self._exchanges[x] = _ExchangeState(x, profile, opens_stream)
-        if opens_stream:
+        exchange = self._exchanges[x] = _ExchangeState(x, profile, opens_stream, ends_session)
+        if opens_stream or ends_session:
             self._number(exchange)
-            equal = self._streams.setdefault(frozenset(profile.items()), [])
+            equal = self._bodiless.setdefault(frozenset(profile.items()), [])
             equal.append(self._add(place))
+        if ends_session:
+            self._deletions.append(exchange.number)
+            self._profiles[exchange.number] = {}
 
     def _note_head(self, place: int, exchange: _ExchangeState, head: HttpResponse) -> None:
         if head.status >= _FIRST_ODD_STATUS and not exchange.opens_stream:
@@ -237,6 +246,21 @@ class ExchangeReader(IndexReader):
         exchange.causes = self._causes_on(exchange)
         if exchange.streams:
             self._send_facts(exchange, (place,), exchange.head)
+
+    def _note_end_of_session(self, place: int, exchange: _ExchangeState, frame: Frame) -> None:
+        """Note what came of a DELETE: all but an empty response that accepts it is left to the
+        player.
+        """
+        fact, begun = frame.fact, exchange.head is not None
+        if frame.direction is C2S or exchange.over:
+            exchange.over = True
+        elif type(fact) is ExchangeEnd and begun and not exchange.streams:
+            self._note_end(place, exchange, fact)
+            self._profiles[exchange.number] = exchange.profile
+        elif type(fact) is HttpResponse and fact.status < _FIRST_ODD_STATUS and not begun:
+            self._note_head(place, exchange, fact)
+        else:
+            exchange.over = True
 
     def _note_end(self, place: int, exchange: _ExchangeState, end: ExchangeEnd) -> None:
         self._send_fields(exchange)
@@ -250,7 +274,10 @@ class ExchangeReader(IndexReader):
         elif not exchange.streams:
             assert exchange.head is not None
             self._send_facts(exchange, (exchange.head_place, place), exchange.head, end)
-        elif self._said_until_deleted != len(self.places):  # a stream ends with the session
+        elif self._deletions == [len(self.places) - 1]:  # a stream ends with the session
+            causes = exchange.number, *self._deletions
+            self._send_facts(exchange, (place,), end, causes=causes)
+        else:
             raise NotOrdinary
 
     def _send_fields(self, exchange: _ExchangeState) -> None:

@@ -122,11 +122,15 @@ class EpisodeCursor:
             return exchanges is None and head is None
         return exchanges.profiles[number] == fingerprint(head, with_path=False)
 
-    def find_stream(self, head: HttpRequest) -> int | None:
-        """Return the first unused number of an equal GET."""
+    def find_bodiless(self, head: HttpRequest) -> int | None:
+        """Return the first unused number of an equal request without a body, unless what came of
+        that is unknown.
+        """
         assert self.index.exchanges is not None
-        profile = frozenset(fingerprint(head, with_path=True).items())
-        return self._first_unused(profile, self.index.exchanges.streams.get(profile, ()))
+        profile, exchanges = fingerprint(head, with_path=True), self.index.exchanges
+        fields = frozenset(profile.items())
+        found = self._first_unused(fields, exchanges.bodiless.get(fields, ()))
+        return found if found is not None and exchanges.profiles[found] == profile else None
 
     def use(self, number: int, now: float, call: LiveCall | None = None) -> None:
         """Note that a client message has happened, of a request what the client calls it."""
@@ -202,6 +206,8 @@ class KnownAnswers:
     """How many answers were sent."""
     ended: bool = False
     """The client will send nothing more."""
+    deleted_on: int | None = None
+    """The live exchange on which the client ended the session: what it asks then is unknown."""
     _index: AnswerIndex = attrs.field(init=False)
     _waits: OverlapWaits[_ReleasedMessage] = attrs.field(init=False)
     _written: Sequence[int] = attrs.field(init=False)
@@ -338,21 +344,35 @@ class KnownAnswers:
             self.assembly.take_head(x)
             return
         if type(fact) is HttpRequest and not fact.has_body:
-            self._take_stream(fact, now)
+            self._take_bodiless(fact, x, now)
         elif type(fact) not in (HttpRequest, ExchangeEnd):
             raise _Unknown
         self.assembly.add(frame)
 
-    def _take_stream(self, head: HttpRequest, now: float) -> None:
-        found = [(one, one.find_stream(head)) for one in self.cursors]
-        if not self.asked or self.ended or any(number is None for _, number in found):
+    def _take_bodiless(self, head: HttpRequest, x: int, now: float) -> None:
+        found = [(one, one.find_bodiless(head)) for one in self.cursors]
+        if not self.asked or self._is_over or any(number is None for _, number in found):
             raise _Unknown
+        if head.method == "DELETE":
+            if self._waits.since_s or self._later or self._has_open_call:
+                raise _Unknown  # their responses may end without an answer
+            self.deleted_on, self._written = x, ()
         self._use(found, now)
 
+    @property
+    def _is_over(self) -> bool:
+        return self.ended or self.deleted_on is not None
+
+    @property
+    def _has_open_call(self) -> bool:
+        ranks = self._index.ranks
+        asked = sum([ranks[number] != NONE for number in self.cursors[0].happened])
+        return asked > self.answered
+
     def _take(self, frame: Frame, now: float) -> None:
-        if self.ended:
-            raise _Unknown
         content = frame.content
+        if self._is_over and (self.ended or type(content) is not StreamEnd):
+            raise _Unknown
         if type(content) is Request:
             self._take_request(frame, content, now)
         elif type(content) is Notification:

@@ -82,6 +82,7 @@ class SessionPlayer(Player):
         known, self._known = self._known, None
         assert known is not None
         self._candidates.all = self.selection.resumed(known, self._session_id, now)
+        self._end_session(known.deleted_on, now)
         self._wake_at = None
 
     def _session_id(self) -> str:

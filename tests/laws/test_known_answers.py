@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from random import Random
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from msgspec.structs import asdict
@@ -19,7 +19,7 @@ from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.ordinary import plan_of
 from mcpmock.playback.plan.plan import ReplayPlan
 from mcpmock.playback.session_selection import PlayerOptions, SessionSelection
-from mcpmock.protocol.messages import Frame
+from mcpmock.protocol.messages import C2S, S2C, Frame, HttpBody
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -29,12 +29,15 @@ from tests.support import (
     call,
     cassette,
     ends,
+    error,
     get,
     in_session,
+    notification,
     opens,
     over_http,
     post,
     replay_http,
+    replies,
     response,
     says,
 )
@@ -100,6 +103,9 @@ PRIMED = _call(4, "S"), opens(4), says(4, b"", id="p1")[:1]
 PRIMED_AGAIN = says(4, b"", id="p2")[:1]
 STREAM_PRIMED = says(3, b"", id="q1")[:1]
 ANSWERED_LATER = *REPLIED, says(4, response(5), event="message"), ends(4)
+DELETED = _delete(8, "S"), accepts(8, 200)
+LOG = notification("notifications/message", {"level": "info", "data": ""})
+LOGGED = *STREAM, _call(4, "S"), opens(4), *NEXT, says(3, LOG), says(4, LOG), STREAMED[0], ends(4)
 
 
 @pytest.mark.parametrize(
@@ -129,30 +135,87 @@ ANSWERED_LATER = *REPLIED, says(4, response(5), event="message"), ends(4)
         *(
             ((*STREAM, *first, *then, *NEXT), said)
             for first in [(_delete(7, "S"), accepts(7, status)) for status in (200, 404, 405)]
-            for then in [(ends(3),), (_call(4, "S"), answers(4, response(5)), ends(3))]
+            for then in [
+                (ends(3),),
+                (_call(4, "S"), answers(4, response(5)), ends(3)),
+                (_call(4, "S"), answers(4, response(5)), *DELETED, ends(3)),
+            ]
             for said in [
                 (_stream, _call, _next),
                 (_stream, _next, _delete),
                 (_stream, _delete, _call, _next),
+                (_stream, _call, _delete, _delete),
             ]
         ),
         ((*STREAM, _delete(7, "S"), ends(3), accepts(7, 405), *NEXT), (_stream, _next)),
+        # The session ends while an answer, or a notification, is still to come.
+        *(
+            (
+                (*STREAM, _call(4, "S"), opens(4), *carried, *ANSWERED_LATER, *DELETED, *ended),
+                (_stream, _call, *then),
+            )
+            for carried in [says(4, ROOTS), says(3, ROOTS)]
+            for ended in [(), (ends(3),), NEXT]
+            for then in [(_delete,), (_delete, _reply), (_delete, _next), (_delete, _delete)]
+        ),
+        ((*CROSSED, says(6, response(5)), [ends(4), ends(6)], *DELETED), (_call, _delete, _next)),
+        ((*LOGGED, *DELETED, ends(3)), (_stream, _call, _delete, _next)),
     ],
 )
 def test_what_the_generated_conversations_lack(
     recorded: Sequence[Frame | list[Frame]], said: Sequence[Callable[[int, str], list[Frame]]]
 ) -> None:
     """What is rare over HTTP comes as the player would send it."""
+    assert _heard(SessionSelection, recorded, said) == _heard(Planned, recorded, said)
 
-    def heard(kind: type[SessionSelection]) -> list[list[str]]:
-        recording = over_http(in_session(2, *OPENING, *recorded))
-        played = replay_http(kind(recording, PlayerOptions()))
-        got = [played.hears(0, post(901, INITIALIZE), post(902, INITIALIZED, session="L"))]
-        for x, one in enumerate(said, 903):
-            got += [played.later(x), played.hears(x, one(x, "L"))]
-        return [*got, played.later(1000)]
 
-    assert heard(SessionSelection) == heard(Planned)
+def _heard(
+    kind: type[SessionSelection],
+    recorded: Sequence[Frame | list[Frame]],
+    said: Sequence[Callable[[int, str], list[Frame]]],
+) -> list[list[str]]:
+    recording = over_http(in_session(2, *OPENING, *recorded))
+    played = replay_http(kind(recording, PlayerOptions()))
+    got = [played.hears(0, post(901, INITIALIZE), post(902, INITIALIZED, session="L"))]
+    for x, one in enumerate(said, 903):
+        got += [played.later(x), played.hears(x, one(x, "L"))]
+    return [*got, played.later(1000)]
+
+
+REFUSALS = [
+    (),
+    [],
+    answers(6, error(0), 405),
+    *([replies(6, status), Frame(S2C, b"-", fact=HttpBody(), exchange=6)] for status in (200, 405)),
+    accepts(6, 405),
+    opens(6),
+    [*opens(6), ends(6)],
+    [ends(6, "closed", C2S)],
+]
+
+
+class Unplanned(SessionSelection):
+    """Never makes a plan."""
+
+    def index(self, number: int) -> NoReturn:
+        raise AssertionError(number)
+
+
+@pytest.mark.parametrize("last", [(), (ends(3),)])
+@pytest.mark.parametrize("first", REFUSALS)
+def test_the_end_of_a_session_needs_no_plan(
+    first: Sequence[Frame], last: Sequence[list[Frame]]
+) -> None:
+    """If it comes as recorded; its stream ends with it. A refused one is known to the player."""
+    refused = () if first == () else (_delete(6, "S"), first)
+    session = *STREAM, _call(4, "S"), answers(4, response(5)), *refused
+    ended, said = (*session, *DELETED[:1], *last, *DELETED[1:]), (_stream, _call)
+    kind = SessionSelection if refused and last else Unplanned
+    once, twice = (*said, _delete), (*said, _delete, _delete)
+    asks = said if refused else once
+
+    assert _heard(kind, ended, asks) == _heard(Planned, ended, asks)
+    assert _heard(SessionSelection, ended, twice) == _heard(Planned, ended, twice)
 
 
 def test_the_next_as_written_is_what_a_search_finds(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -158,7 +158,7 @@ class _Recording:
         if self.random.random() < 0.5:
             yield from (
                 bodiless(x := next(self.numbers), "DELETE", session=self.session),
-                accepts(x, 200),
+                self.random.choice((*[accepts(x, 200)] * 4, accepts(x, 405), opens(x), [])),
             )
             if self.stream is not None and self.random.random() < 0.7:
                 yield [ends(self.stream)]
@@ -209,7 +209,7 @@ class HttpConversation(Conversation):
             if raw == INITIALIZED and (_STREAM in recorded) == (random.random() < 0.95):
                 yield _STREAM
             if random.random() < 0.02:
-                yield "leave", b""
+                yield random.choice(("leave", "leave", "delete")), b""
         yield from random.choice(((("delete", b""),), (("leave", b""),), (), ()))
         yield "end", b""
 
