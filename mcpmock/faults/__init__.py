@@ -58,13 +58,10 @@ else:
 
     def __getattr__(name: str) -> Any:
         if name in _CLASSES:
-            found = KINDS[_CLASSES[name]]
-        elif name in _OTHERS:
-            found = getattr(import_module(f"{__name__}.{_OTHERS[name]}"), name)
-        else:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        globals()[name] = found
-        return found
+            return KINDS[_CLASSES[name]]
+        if name in _OTHERS:
+            return getattr(import_module(f"{__name__}.{_OTHERS[name]}"), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def load(path: Path | str | os.PathLike[str], *, seed: int | None = None) -> Plan:

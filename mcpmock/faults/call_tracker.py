@@ -56,9 +56,7 @@ class FaultCallTracker:
                 self._learn_place(Subject(frame, message, None))
 
     def _track_batch(self, frame: m.Frame) -> Subject:
-        kinds = m.Request | m.Notification | m.Response
-        found = [item for item in m.parse_items(frame.raw) if isinstance(item, kinds)]
-        items = [self._track(frame, item) for item in found]
+        items = [self._track(frame, item) for item in m.parse_items(frame.raw)]
         for item in items:
             self._learn_place(item)
         return Subject(frame, None, None, None, self._stream_call(frame), items)
@@ -67,7 +65,7 @@ class FaultCallTracker:
         """Forget an exchange whose request stays unanswered."""
         self._calls.end_exchange(exchange)
 
-    def _track(self, frame: m.Frame, message: m.Request | m.Notification | m.Response) -> Subject:
+    def _track(self, frame: m.Frame, message: m.Message) -> Subject:
         note = self._calls.note(frame.direction, message, 0, frame.exchange)
         return Subject(frame, message, note.method, note.call, self._stream_call(frame))
 

@@ -186,9 +186,9 @@ class FaultEngine(Stage):
                 watched[number] = held
         elif (
             number in watched
-            and unit.on is None
             and not batch.whole
             and isinstance(first.fact, m.HttpResponse)
+            and first.fact.media_type == EVENT_STREAM
         ):
             batch.altered.add(number)
 

@@ -25,6 +25,7 @@ from mcpmock.protocol.messages import (
     Response,
     decode,
     encode,
+    member,
 )
 from mcpmock.protocol.methods import NAMES, ROWS
 
@@ -251,9 +252,8 @@ def _names_fit(match: Match, asked: Message | None) -> bool:
             continue
         if not isinstance(asked, Request | Notification) or not asked.method.startswith(method):
             return False
-        params = decode(asked.params) if asked.params is not None else None
-        name = "uri" if key == "uri" else "name"
-        value = params.get(name) if isinstance(params, dict) else None
+        name = member(asked.params, "uri" if key == "uri" else "name")
+        value = decode(name or b"null")
         if not isinstance(value, str) or not fnmatchcase(value, glob):
             return False
     return True

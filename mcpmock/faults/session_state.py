@@ -143,8 +143,7 @@ def lines_of(frames: Sequence[m.Frame], subject: Subject, stream: int | None) ->
     is_beside = stream is not None and frame.direction is m.S2C and frame.exchange != stream
     if subject.call is not None and not is_beside:  # beside the event stream is no answer
         yield (frame.direction, subject.call.direction, subject.call.request.id)
-    in_exchange = frame.exchange is not None and frame.exchange != stream
-    if in_exchange or isinstance(frame.fact, _ENDS):
+    if frame.exchange != stream or isinstance(frame.fact, _ENDS):
         yield way_of(frames)
     if isinstance(frame.fact, _ENDS):
         yield ("end", *way_of(frames))

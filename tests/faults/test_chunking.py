@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from mcpmock.faults.chunking import cut_message, wire_bytes, with_events
+import pytest
+
+from mcpmock.faults.chunking import break_off_stream, cut_message, wire_bytes, with_events
 from mcpmock.faults.fault import MatchedMessage
 from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import On
-from mcpmock.protocol.messages import Fragment, Frame, SseMeta
-from tests.support import answers, replies, response, s2c, says, shown
+from mcpmock.pipeline.stage import Send
+from mcpmock.protocol.messages import Fragment, Frame, HttpRequest, SseMeta
+from tests.support import answers, post, replies, response, s2c, says, shown
 from tests.support.faulty import ANSWER
 
 
@@ -53,6 +56,29 @@ def test_every_cut_gives_the_same_bytes() -> None:
     for cut in range(1, len(data)):
         parts = [f.raw + f.eol for frames in cut_message(whole, [cut]) for f in frames]
         assert [data[:cut], data[cut:]] == parts
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{}, {"content_length": "9"}, {"Content_Length": "9"}, {"transfer_encoding": "chunked"}],
+)
+def test_a_request_says_how_long_it_would_be(fields: dict[str, str]) -> None:
+    """In place of what its head said: its own length, or more where more is sent."""
+    asked = matched(*post(1, ANSWER, accept="x", **fields))
+    long = ANSWER + b"more"
+
+    for data, size in ((ANSWER[:3], len(ANSWER)), (long, len(long))):
+        [broken, *_] = break_off_stream(asked, data)
+        assert isinstance(broken, Send)
+        for head, length in (
+            (broken.frames[0], size),
+            (cut_message(asked, [3])[0][0], len(ANSWER)),
+        ):
+            assert isinstance(head.fact, HttpRequest)
+            assert [("accept", "x"), ("Content-Length", str(length))] == [
+                field for field in head.fact.headers if field[0] in ("accept", "Content-Length")
+            ]
+            assert head.fact.header("transfer-encoding") is None
 
 
 def test_the_first_piece_has_the_head() -> None:

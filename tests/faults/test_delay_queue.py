@@ -51,6 +51,20 @@ def test_a_barrier_holds_its_direction() -> None:
     assert [b"a", b"b", b"e", b"f"] == sent(holding.release(6))
 
 
+def test_a_way_that_is_blocked() -> None:
+    """Nothing passes on it until the latest of the times; the other is open."""
+    holding = DelayQueue()
+    list(holding.block(S2C, 5))
+    list(holding.block(S2C, 3))
+
+    assert holding
+    assert [b"c"] == sent(holding.send([c2s(b"c")], 1, 1, []))
+    assert [] == sent(holding.send([s2c(b"a")], 4, 4, []))
+    assert [] == sent(holding.release(4.9))
+    assert [b"a"] == sent(holding.release(5))
+    assert not holding
+
+
 def test_keeping() -> None:
     """Kept until enough like it have passed, or for long enough."""
     holding = DelayQueue()

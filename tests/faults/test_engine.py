@@ -11,6 +11,7 @@ import pytest
 from mcpmock.faults.engine import FaultEngine
 from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage
 from mcpmock.faults.kinds.errors import Error, ToolError
+from mcpmock.faults.kinds.http import WrongContentType
 from mcpmock.faults.kinds.loss import Drop
 from mcpmock.faults.kinds.timing import Latency
 from mcpmock.faults.match import Match
@@ -32,6 +33,7 @@ from tests.support import (
     opens,
     post,
     progress,
+    replies,
     request,
     response,
     s2c,
@@ -229,6 +231,40 @@ def test_over_http_sse_the_stream_is_shared() -> None:
     assert ["1 " + response(1).decode()] == wire.later(2)
 
 
+def test_over_http_each_message_to_the_server_has_its_post() -> None:
+    """Also what a fault puts in front of the client's own, and behind it."""
+    wire = faulty(Marks(toward="server"), transport="streamable-http").pipeline
+    asked = call(1, "x")
+
+    sent = [frame for frames in wire.enter(post(1, asked), 0) for frame in frames]
+    assert [
+        *("-1 POST /mcp", "-1 <"),
+        *("1 POST /mcp", f"1 {asked.decode()}"),
+        *("-2 POST /mcp", "-2 !"),
+    ] == shown(sent)
+
+
+@pytest.mark.parametrize(
+    ("fault", "tool", "opening", "passes"),
+    [
+        (Latency(latency=1, match=Match(tool="x")), "x", replies(1, 200, "application/json"), 0),
+        (Latency(latency=1, match=Match(tool="x")), "y", replies(1, 200, "application/json"), 1),
+        (Latency(latency=1, match=Match(tool="x")), "x", opens(1)[0], 1),
+        (WrongContentType(match=Match(tool="x")), "x", opens(1)[0], 0),
+        (WrongContentType(match=Match(tool="x")), "y", opens(1)[0], 1),
+    ],
+)
+def test_which_head_waits(fault: Fault, tool: str, opening: Frame, passes: int) -> None:
+    """That of a body in JSON, if a fault may be for its call; that of a stream only for a fault
+    that changes it.
+    """
+    wire = faulty(fault, transport="streamable-http")
+    wire.hears(0, post(1, call(1, tool)))
+
+    assert passes == len(wire.hears(1, [opening]))
+    wire.abandon()
+
+
 def test_a_head_that_waited_goes_as_it_came() -> None:
     """A call that might have been meant and was not: each of both in its own batch."""
     late = Match(tool="x", nth=2)
@@ -276,18 +312,23 @@ def test_a_stream_with_a_length() -> None:
     """
     length = "9"
 
-    def head_of(nth: int, *, whole: bool) -> str | None:
+    def head_of(nth: int, cut: int) -> str | None:
         match = Match(tool="x", nth=nth)
-        wire = faulty(Marks(toward="client", match=match), transport="streamable-http").pipeline
-        wire.enter(post(1, call(1, "x")), 0)
-        stream = [*opens(1, content_length=length), *says(1, response(1)), ends(1)]
-        parts = [stream] if whole else [stream[:1], stream[1:]]
+        waits = WrongContentType(match=Match(tool="x", nth=9))  # its head waits for an event
+        wire = faulty(
+            waits, Marks(toward="client", match=match), transport="streamable-http"
+        ).pipeline
+        wire.enter(post(1, request(1, "tools/call", {"name": "x"}, token=1)), 0)
+        told = (*says(1, progress(1)), *says(1, response(1)))
+        stream = [*opens(1, content_length=length), *told, ends(1)]
+        parts = filter(None, (stream[:cut], stream[cut:]))
         [head, *_] = [frame for part in parts for out in wire.enter(part, 0) for frame in out]
         assert isinstance(head.fact, HttpResponse)
         return head.fact.header("content-length")
 
-    assert (None, None) == (head_of(1, whole=True), head_of(1, whole=False))
-    assert length == head_of(2, whole=True)
+    for cut in range(len([*opens(1), *says(1, b""), *says(1, b""), ends(1)])):
+        assert head_of(2, cut) is None
+    assert length == head_of(9, 0)
 
 
 def test_a_batch_is_meant_as_a_whole() -> None:

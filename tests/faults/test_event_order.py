@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcpmock.faults.event_order import EventOrder
+from mcpmock.faults.event_order import EventOrder, written_order
 from mcpmock.faults.fault import PlanError
 from mcpmock.faults.kinds.cancel import Cancel
 from mcpmock.faults.kinds.timing import Delay
@@ -34,6 +34,24 @@ def test_written_plans_are_read() -> None:
     plan = Plan(faults=(cancel, delay), seed=7, schedule=order)
 
     assert plan == read_plan(plan_text(plan), "plan.toml")
+
+
+@pytest.mark.parametrize(
+    ("order", "lines"),
+    [
+        (EventOrder(), []),
+        (EventOrder(take=2), ["take = 2"]),
+        (EventOrder(session=2), ["session = 2"]),
+        (EventOrder(order=("6 before 5", "7 before 5")), ['order = ["6 before 5", "7 before 5"]']),
+        (EventOrder(disconnect=(4, 6)), ["disconnect = [4, 6]"]),
+        (EventOrder(keep=()), ["keep = []"]),
+        (EventOrder(keep=(1, 2)), ["keep = [1, 2]"]),
+        (EventOrder(strict=True), ["strict = true"]),
+    ],
+)
+def test_only_what_is_not_usual_is_written(order: EventOrder, lines: list[str]) -> None:
+    """A plan says no more than it has to."""
+    assert ["[schedule]", *lines] == list(written_order(order))
 
 
 NUMBERS = "a list; each a whole number from 1"

@@ -11,7 +11,7 @@ from mcpmock.faults.kinds.timing import Latency
 from mcpmock.faults.match import Match, Subject
 from mcpmock.faults.registry import KINDS
 from mcpmock.faults.segments import On, message_kind
-from mcpmock.protocol.messages import C2S, S2C, Frame
+from mcpmock.protocol.messages import C2S, S2C, Direction, Frame
 from tests.support import c2s, notification, post, replies, request, response, says, shown
 
 
@@ -68,6 +68,14 @@ def test_an_answer_has_its_exchange() -> None:
         line if "202" not in line else "3 202 "
         for line in shown(matched(post(3, raw), 1).answer(b"yes"))
     ]
+
+
+@pytest.mark.parametrize(
+    ("stream", "back", "on"), [(None, C2S, 3), (None, S2C, 3), (1, C2S, 3), (1, S2C, 1)]
+)
+def test_an_added_message_has_its_exchange(stream: int | None, back: Direction, on: int) -> None:
+    """That of the message; over HTTP+SSE what goes to the client is on the stream."""
+    assert on == matched(post(3, request(1, "ping")), stream).message(back, b"x").exchange
 
 
 def test_dice_tell_what_they_gave() -> None:

@@ -108,6 +108,15 @@ def test_other_names() -> None:
     assert not fits(Match(uri="http:*"), resource, PLACE)
 
 
+@pytest.mark.parametrize("params", [None, [], ["x"], {}, {"name": 1}, {"name": None}, {"uri": "x"}])
+def test_a_call_without_a_name(params: Any) -> None:
+    """It is about no tool, whatever else it has."""
+    asked = subject(request(1, "tools/call", params))
+
+    assert not fits(Match(tool="*"), asked, PLACE)
+    assert fits(Match(method="tools/call"), asked, PLACE)
+
+
 def turns(match: Match, count: int = 12) -> list[int]:
     turn, random = Turn(match), Random(1)
     return [n for n in range(1, count + 1) if turn.comes(float(n), random, {})]

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
 
 from mcpmock.faults.fault import MatchedMessage
 from mcpmock.faults.kinds.connection import ResetPeer
 from mcpmock.faults.kinds.loss import Drop
 from mcpmock.faults.match import Subject
-from mcpmock.faults.segments import On
+from mcpmock.faults.segments import On, Unit
 from mcpmock.faults.triggers import Outcome
 from mcpmock.pipeline.stage import Hangup, Send
+from mcpmock.protocol.messages import S2C, Frame, SseMeta
 from tests.support import c2s, s2c
 
 FAULT = Drop()
@@ -65,6 +68,45 @@ def test_nothing_comes_behind_the_end_of_the_stream(last: list[Send]) -> None:
     outcome.add(ResetPeer(), [*last, own], given)
 
     assert [own, other, hangup] == [action for _, action in outcome.then]
+
+
+def parts(frames: Sequence[Frame]) -> str:
+    """The texts of messages; an event's fields are a colon."""
+    return "".join(":" if frame.fact is not None else frame.raw.decode() for frame in frames)
+
+
+@pytest.mark.parametrize(
+    ("carried", "first", "own", "then"),
+    [
+        ("a", [], "a", []),
+        (":a", [], ":a", []),
+        ("xa", ["x"], "a", []),
+        (":x:a", [":x"], ":a", []),
+        (":xya", [":xy"], "a", []),
+        ("a:x", [], "a", [":x"]),
+        ("axy", [], "a", ["xy"]),
+        ("x:ay", ["x"], ":a", ["y"]),
+        ("x:y", ["x"], ":y", []),
+        ("aa", [], "a", ["a"]),
+    ],
+)
+def test_the_message_is_parted_from_those_beside_it(
+    carried: str, first: list[str], own: str, then: list[str]
+) -> None:
+    """Each with what stands in front of it; where it was replaced, the last one is it."""
+    frames = [Frame(S2C, fact=SseMeta()) if text == ":" else s2c(text.encode()) for text in carried]
+    behind = Hangup("x")
+    outcome = Outcome(Send(frames, 2), fired=[FAULT], then=[(FAULT, behind)])
+    outcome.part_messages(Unit([MESSAGE]))
+
+    assert outcome.carried is not None
+    assert (own, 2) == (parts(outcome.carried.frames), outcome.carried.after)
+    assert [*then, behind] == [
+        parts(action.frames) if isinstance(action, Send) else action for _, action in outcome.then
+    ]
+    sent = [action for _, action in outcome.first if isinstance(action, Send)]
+    assert first == [parts(action.frames) for action in sent]
+    assert all(action.after == 2 for action in sent)
 
 
 def test_what_is_gone() -> None:

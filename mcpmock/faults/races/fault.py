@@ -209,9 +209,6 @@ class _RaceMemory:
     early: list[_CallKey] = attrs.field(factory=list)
     """The cancellations whose call has not come yet."""
 
-    def __bool__(self) -> bool:
-        return bool(self.races or self.early)
-
     def race_of(self, subject: Subject) -> RaceProgress | None:
         """Return the race that a message belongs to, by its call; the end of an exchange that
         resumed another one by that.
@@ -281,7 +278,7 @@ class CancelRace(
 
     def continues(self, subject: Subject, on: On, memory: _RaceMemory) -> bool:
         if on is On.END:
-            return bool(memory)
+            return bool(memory.races)
         if subject.call is None and subject.method == CANCELLED:
             return subject.frame.exchange is not None  # one pipe keeps the order
         race = memory.race_of(subject)
@@ -445,7 +442,6 @@ class CancelRace(
             for _, frames in race.take():
                 yield from _sends(frames)
         memory.races.clear()
-        memory.early.clear()
         yield matched.passed()
 
 

@@ -23,10 +23,12 @@ from tests.support.faulty import ANSWER, CALL, body, faulty, on_http, receipts
 def test_limit_data_after_so_many_bytes() -> None:
     """In the middle of a message, without the end of its line; and then the stream is over."""
     wire = faulty(LimitData(bytes=10))
+    told = receipts(wire)
 
     wire.at(0, server=b"0123", to_client=b"0123").at(0, client=CALL, to_server=CALL)
     cut = Frame(S2C, b"01234", b"", Fragment(last=True))
     wire.at(1, server=b"0123456789", to_client=[cut, hangs_up(S2C, "closed")]).hung_up()
+    assert [{"at": 5}] == [receipt["drawn"] for receipt in told]
 
 
 def test_limit_data_inside_a_frame() -> None:

@@ -83,6 +83,20 @@ def test_tool_vanishes_the_list_has_it_no_more() -> None:
         assert {"tools": [{"name": "y"}], "nextCursor": "n"} == json.loads(said)["result"]
 
 
+@pytest.mark.parametrize(
+    ("fault", "gone", "tool"),
+    [
+        (ToolVanishes(), "*", None),
+        (ToolVanishes(match={"tool": "x"}), "x", None),
+        (ToolVanishes(gone="y"), "y", None),
+        (ToolVanishes(gone="y", match={"tool": "x"}), "y", "x"),
+    ],
+)
+def test_tool_vanishes_which_tools(fault: ToolVanishes, gone: str, tool: str | None) -> None:
+    """Those of `gone`; only without it those of `match`."""
+    assert (gone, tool) == (fault.gone, fault.match.tool)
+
+
 def looped(number: int) -> bytes:
     return response(number, {"tools": [{"name": "a"}], "nextCursor": "again"})
 
@@ -158,7 +172,9 @@ def test_request_without_capability_the_server_asks(asks: str) -> None:
 
     assert ("mcpmock-1", asks) == (json.loads(asked.raw)["id"], json.loads(asked.raw)["method"])
     assert ANSWER == answer.raw
-    wire.at(1, client=response("mcpmock-1")).at(1, client=response(9), to_server=response(9))
+    wire.at(1, client=response("mcpmock-1"))
+    for other in (response(9), response("mcpmock"), error(None), b'{"error":{"code":1}}'):
+        wire.at(1, client=other, to_server=other)
 
 
 def test_request_without_capability_over_http() -> None:

@@ -31,8 +31,8 @@ from tests.faults.races.racing_http import (
     takes_up,
     told,
 )
-from tests.support import cancelled, notification, post, progress
-from tests.support.faulty import how_it_breaks, receipts, tape_of
+from tests.support import accepts, cancelled, get, notification, opens, post, progress, says
+from tests.support.faulty import faulty, how_it_breaks, receipts, tape_of
 
 GRID = [cell for k in range(6) for cell in cells(k)]
 EVERY_REACTION = pytest.mark.parametrize("reaction", REACTIONS)
@@ -92,6 +92,17 @@ def test_every_cell_on_one_stream(reaction: Reaction) -> None:
             assert how_it_breaks(cell, reaction) == broken(
                 tape_of(wire), crossed=cell.j - cell.i, silent=True
             )
+
+
+def test_on_one_stream_the_posts_do_not_wait() -> None:
+    """A call is accepted at once, also where its answer came before and is held."""
+    wire = faulty(CancelRace(i=0, j=0), transport="sse")
+    wire.hears(0, get(1), opens(1), post(3, CALL))
+
+    assert [] == wire.hears(1, says(1, ANSWER))
+    assert 2 == len(wire.hears(1, accepts(3)))
+    assert 2 == len(wire.hears(2, post(4, cancelled(1))))
+    wire.nothing_more()
 
 
 def test_a_client_that_leaves_cancels() -> None:
