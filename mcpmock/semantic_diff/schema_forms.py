@@ -9,7 +9,7 @@ The schemas inside are read when they are compared: a schema may refer to itself
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from fractions import Fraction
 from functools import lru_cache
 from itertools import chain
@@ -217,9 +217,12 @@ class SchemaForm:
 
     @property
     def is_everything(self) -> bool:
-        return not self.unfollowed and all(
-            any(one.is_whole_type for one in self.types.get(kind, ())) for kind in TYPES
-        )
+        return all(map(self.is_whole_type, TYPES))
+
+    def is_whole_type(self, kind: str) -> bool:
+        """Return whether it certainly accepts all values of a type."""
+        known = not (self.unfollowed or self.exclusive)
+        return known and any(one.is_whole_type for one in self.types.get(kind, ()))
 
     @property
     def is_nothing(self) -> bool:
@@ -247,22 +250,26 @@ class FormReader:
     _forms: dict[tuple[tuple[int, ...], tuple[DocumentPath, ...]], SchemaForm] = attrs.field(
         factory=dict
     )
+    _anywhere: dict[tuple[int, ...], SchemaForm] = attrs.field(factory=dict)
+    """The forms by their parts alone: schemas that refer to each other have endless paths."""
     _open: set[tuple[int, ...]] = attrs.field(factory=set)
 
     def form(self, schema: Schema) -> SchemaForm:
         """Return the normal form."""
-        key = tuple(id(part.raw) for part in schema), tuple(part.path for part in schema)
+        parts = tuple(id(part.raw) for part in schema)
+        key = parts, tuple(part.path for part in schema)
         if key not in self._forms:
-            self._open.add(key[0])
-            self._forms[key] = _Reader(self).form(schema)
-            self._open.discard(key[0])
+            self._open.add(parts)
+            self._forms[key] = self._anywhere[parts] = _Reader(self).form(schema)
+            self._open.discard(parts)
         return self._forms[key]
 
     def form_unless_open(self, schema: Schema) -> SchemaForm | None:
-        """Return the normal form; None if it is being read, because it refers to itself."""
-        if tuple(id(part.raw) for part in schema) in self._open:
-            return None
-        return self.form(schema)
+        """Return the normal form, perhaps with other paths; None if it is being read, because it
+        refers to itself.
+        """
+        parts = tuple(id(part.raw) for part in schema)
+        return None if parts in self._open else self._anywhere.get(parts) or self.form(schema)
 
     def tags(self, alternative: Alternative, name: str) -> set[bytes]:
         """Return the few values that a member may have; empty for any."""
@@ -470,14 +477,21 @@ class _Reader:
     def _is_possible(self, found: Alternative) -> bool:
         """Settle what the keywords say together; return whether any value is left."""
         if found.type == "array":
+            self._settle_contained(found)
             _settle_items(found)
         found.negations = [one for one in found.negations if not self._is_nothing(one, found.type)]
         if any(self._is_everything(one, found.type) for one in found.negations):
             return False
+        found.conditions = [one for one in found.conditions if not self._is_met(*one, found.type)]
         _settle_required(found)
-        named = found.inner.get(("propertyNames",))
-        if named and self._is_everything(named, "string"):
-            del found.inner[("propertyNames",)]
+        found.inner = {
+            key: schema
+            for key, schema in found.inner.items()
+            if not self._is_everything(
+                tuple(part for part in schema if part.raw != _having(key[-1])),
+                "string" if key == ("propertyNames",) else "object",
+            )
+        }
         least = found.bounds.get("minProperties")
         if least is not None and least.value <= len(found.required):
             del found.bounds["minProperties"]
@@ -498,6 +512,25 @@ class _Reader:
             return False
         return not any(self._accepts_nothing(found.member(name)) for name in found.required)
 
+    def _settle_contained(self, found: Alternative) -> None:
+        """Bound the number of items, where `contains` asks for any item."""
+        contained, found.contained = found.contained, []
+        for one in contained:
+            form = self.reader.form_unless_open(one.schema)
+            if form is None or not form.is_everything:
+                found.contained.append(one)
+                continue
+            for name, at in (("minItems", one.least), ("maxItems", one.most)):
+                if at is not None:
+                    _tighten(found, name, SchemaBound(exact(at.value), False, at))
+
+    def _is_met(self, given: Schema, then: Schema, otherwise: Schema, kind: str) -> bool:
+        """Return whether every value of this type meets a condition."""
+        is_everything, is_nothing = self._is_everything, self._is_nothing
+        return (is_everything(then, kind) or is_nothing(given, kind)) and (
+            is_everything(otherwise, kind) or is_everything(given, kind)
+        )
+
     def _accepts_nothing(self, schema: Schema) -> bool:
         form = self.reader.form_unless_open(schema)
         return form is not None and form.is_nothing
@@ -508,7 +541,7 @@ class _Reader:
 
     def _is_everything(self, schema: Schema, kind: str) -> bool:
         form = self.reader.form_unless_open(schema)
-        return form is not None and any(one.is_whole_type for one in form.types.get(kind, ()))
+        return form is not None and form.is_whole_type(kind)
 
 
 def _has_type(raw: dict[str, Any], kind: str) -> bool:
@@ -544,18 +577,20 @@ def _read_values(part: SchemaPart, found: Alternative) -> bool:
 
 
 def _read_bounds(part: SchemaPart, found: Alternative) -> None:
-    for table, tighter in ((LOWER, max), (UPPER, min)):
-        for name, kind in table.items():
-            if kind != found.type:
-                continue
-            for bound in _bounds_of(part, name):
-                known = found.bounds.get(name)
-                if name in LOWER and kind != "number" and bound.value <= 0:
-                    continue
-                sign = 1 if tighter is max else -1
-                rank: Callable[[SchemaBound], Any] = lambda one: (sign * one.value, one.exclusive)  # noqa: B023, E731
-                if known is None or rank(bound) > rank(known):
-                    found.bounds[name] = bound
+    for name, kind in (*LOWER.items(), *UPPER.items()):
+        for bound in _bounds_of(part, name) if kind == found.type else ():
+            _tighten(found, name, bound)
+
+
+def _tighten(found: Alternative, name: str, bound: SchemaBound) -> None:
+    if name in LOWER and found.type != "number" and bound.value <= 0:
+        return
+    known, sign = found.bounds.get(name), 1 if name in LOWER else -1
+    if known is None or (sign * bound.value, bound.exclusive) > (
+        sign * known.value,
+        known.exclusive,
+    ):
+        found.bounds[name] = bound
 
 
 def _bounds_of(part: SchemaPart, name: str) -> Iterator[SchemaBound]:
@@ -644,11 +679,10 @@ def _read_array(part: SchemaPart, found: Alternative) -> None:
     if prefix or others:
         found.frames.append(MemberFrame({}, {}, prefix, others))
     if "contains" in raw:
-        least = SchemaValue(raw.get("minContains", 1), (*part.path, "minContains"))
+        numbers = [raw.get(name) for name in ("minContains", "maxContains")]
+        least = SchemaValue(numbers[0] if is_number(numbers[0]) else 1, (*part.path, "minContains"))
         most = (
-            SchemaValue(raw["maxContains"], (*part.path, "maxContains"))
-            if "maxContains" in raw
-            else None
+            SchemaValue(numbers[1], (*part.path, "maxContains")) if is_number(numbers[1]) else None
         )
         if most is not None or least.value != 0:
             schema = (part.inside(raw["contains"], "contains"),)

@@ -56,10 +56,12 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "in not": (refs({"not": REF}, A={**S, "minLength": 2}),
                refs({"not": REF}, A={**S, "minLength": 1}), LESS),
     "in if": (refs({"if": REF, "then": {"minLength": 3}}, A=S),
-              refs({"if": REF, "then": {"minLength": 3}}, A=N), CHANGED),
+              refs({"if": REF, "then": {"minLength": 3}}, A=N), MORE),
+    "in if of another type": (refs({"if": REF, "then": {"minLength": 3, "minimum": 3}}, A=S),
+                              refs({"if": REF, "then": {"minLength": 3, "minimum": 3}}, A=N), BOTH),
     "in if with both": (
-        refs({"if": REF, "then": {"minLength": 3}, "else": {"minimum": 3}}, A=S),
-        refs({"if": REF, "then": {"minLength": 3}, "else": {"minimum": 3}}, A=N), UNKNOWN),
+        refs({"if": REF, "then": {"required": ["c"]}, "else": {"required": ["d"]}}, A=of("a")),
+        refs({"if": REF, "then": {"required": ["c"]}, "else": {"required": ["d"]}}, A=of("b")), UNKNOWN),
     "in then": (refs({"if": S, "then": REF}, A={}), refs({"if": S, "then": REF}, A={"maxLength": 3}),
                 LESS),
     "in patternProperties": (refs({"patternProperties": {"^x": REF}}, A=S),
@@ -223,7 +225,7 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "multipleOf": (of(v={**N, "multipleOf": 2}), of(v={**N, "multipleOf": 4}), LESS),
     "other multiples": (of(v={**N, "multipleOf": 2}), of(v={**N, "multipleOf": 3}), BOTH),
     "another pattern": (of(v={**S, "pattern": "^a"}), of(v={**S, "pattern": "^b"}), UNKNOWN),
-    "minContains": (of(v={"contains": S}), of(v={"contains": S, "minContains": 2}), LESS),
+    "minContains": (of(v={"contains": S}), of(v={"contains": S, "minContains": "3"}), UNKNOWN),
     "a condition": (of(v=S), of(v={**S, "if": {"minLength": 3}, "then": {"pattern": "a"}}), LESS),
     "an unknown keyword": (of(v={**S, "x-mode": 1}), of(v={**S, "x-mode": 2}), UNKNOWN),
     "of a wrong form": (of(v={**S, "minLength": "1"}), of(v={**S, "minLength": "2"}), UNKNOWN),
@@ -349,6 +351,10 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
                                                  of(v={"enum": ["a"], "pattern": "(a+)+$"}), LESS),
     "a list of long texts beside a pattern": (of(v={"enum": ["a" * 99, "b" * 99], "pattern": "^[ab]"}),
                                               of(v={"enum": ["a" * 99], "pattern": "^[ab]"}), LESS),
+    "minContains of a wrong form": (
+        of(v={"contains": S, "minContains": "2"}), of(v={"contains": S, "minContains": "3"}), UNKNOWN),
+    "minContains of a wrong form for any item": (
+        of(v={"contains": {}, "minContains": "2"}), of(v={"contains": {}, "minContains": "3"}), UNKNOWN),
     "a list of a wrong form": (of(v={"enum": "a"}), of(v={"enum": "b"}), UNKNOWN),
     "a type of a wrong form": (of(v={"type": 5}), of(v={"type": 6}), UNKNOWN),
     "a type that does not exist": (of(v={"type": "strnig"}), of(v={"type": "strnig", "minLength": 1}), UNKNOWN),
@@ -455,6 +461,101 @@ def test_a_change_inside(place: str) -> None:
 def test_not_of_a_keyword(keyword: Any) -> None:
     """It accepts what the keyword refuses, so it is not nothing."""
     assert MORE == verdicts(of(v={"not": {}}), of(v={"not": keyword}))
+
+
+FREE: Any = {"title": "Anything", "minLength": 0, "required": []}
+ARRAY = {"type": "array"}
+NO_DEMANDS: dict[str, tuple[Any, dict[str, Any]]] = {
+    **{
+        f"{keyword} {name}": ({}, {keyword: value})
+        for name, free in {"true": True, "{}": {}, "of no demands": FREE}.items()
+        for keyword, value in {
+            "allOf": [free], "anyOf": [free, of("q")], "oneOf": [free], "not": {"not": free},
+            "if": free, "then": free, "propertyNames": free, "patternProperties": {"x": free},
+            "additionalProperties": free, "unevaluatedProperties": free,
+            "dependentSchemas": {"a": free}, "dependencies": {"a": free},
+            "items": free, "prefixItems": [free], "unevaluatedItems": free,
+        }.items()
+        if (keyword, name) != ("oneOf", "of no demands")
+    },
+    "dependentSchemas of another type": ({}, {"dependentSchemas": {"a": {"minLength": 3}}}),
+    "dependentSchemas of objects": ({}, {"dependentSchemas": {"a": {"type": "object"}}}),
+    "dependentSchemas of itself": ({}, {"dependentSchemas": {"a": {"required": ["a"]}}}),
+    "dependentSchemas of nothing": ({}, {"dependentSchemas": {}}),
+    "dependentRequired of nothing": ({}, {"dependentRequired": {"a": []}}),
+    "dependentRequired of itself": ({}, {"dependentRequired": {"a": ["a"]}}),
+    "not false": ({}, {"not": False}),
+    "not another type": (OBJECT := {"type": "object"}, {"not": S}),
+    "if alone": ({}, {"if": of("a")}),
+    "then alone": ({}, {"then": of("a")}),
+    "if with a free then": ({}, {"if": of("a"), "then": True}),
+    "if with a free else": ({}, {"if": of("a"), "else": {}}),
+    "if with two free ones": ({}, {"if": of("a"), "then": FREE, "else": {}}),
+    "if true without then": ({}, {"if": True, "else": False}),
+    "if false without else": ({}, {"if": False, "then": False}),
+    "if of another type": (OBJECT, {"if": S, "then": False}),
+    "else of another type": (OBJECT, {"if": {"type": "object"}, "else": False}),
+    "then of another type": (OBJECT, {"if": of("a"), "then": {"minLength": 3}}),
+    "bounds of 0": ({}, {"minLength": 0, "minItems": 0, "minProperties": 0}),
+    "required of nothing": ({}, {"required": []}),
+    "uniqueItems false": ({}, {"uniqueItems": False}),
+    "a pattern of every text": ({}, {"pattern": ".*"}),
+    "contains true, at least 0": ({}, {"contains": True, "minContains": 0}),
+    "contains, at least 0": ({}, {"contains": S, "minContains": 0}),
+    "contains true of a full array": ({**ARRAY, "minItems": 1}, {"contains": True}),
+    "contains two of two": ({**ARRAY, "minItems": 2}, {"contains": {}, "minContains": 2}),
+    "contains most of a short array": ({**ARRAY, "maxItems": 2}, {"contains": {}, "minContains": 0, "maxContains": 3}),
+    "minContains alone": (ARRAY, {"minContains": 2}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NO_DEMANDS)
+def test_a_keyword_that_demands_nothing(name: str) -> None:
+    """It may come and go: but for what it says in words that is no change."""
+    schema, keyword = NO_DEMANDS[name]
+    without, with_it = of(v=schema), of(v={**schema, **keyword})
+    found = [*schema_changes(without, with_it, (), INPUT)]
+    found += schema_changes(with_it, without, (), OUTPUT)
+
+    assert {one.rule for one in found} <= {"description-changed"}
+
+
+@pytest.mark.parametrize(
+    "keyword",
+    [
+        {"dependentSchemas": {"a": {"minProperties": 2}}},
+        {"if": of("a"), "then": {"minProperties": 2}},
+        {"if": True, "then": of("a")},
+        {"if": of("a"), "else": of("b")},
+        {"if": of("a"), "then": {"$ref": "https://elsewhere.example"}},
+        {"if": of("a"), "then": {"oneOf": [True, True]}},
+        {"contains": True},
+        {"contains": True, "minContains": 0, "maxContains": 2},
+    ],
+    ids=str,
+)
+def test_a_keyword_that_demands_a_little(keyword: Any) -> None:
+    """It is a change, however near to nothing."""
+    assert LESS == verdicts(of(v={}), of(v=keyword))
+
+
+@pytest.mark.parametrize("keyword", ["required", "anyOf", "not", "if", "dependentSchemas"])
+def test_schemas_that_refer_to_each_other_end(keyword: str) -> None:
+    """Each of twelve refers to all: there are more ways through them than can be followed."""
+    refs = {f"m{i}": {"anyOf": [{"$ref": f"#/$defs/d{i}"}, NULL]} for i in range(12)}
+    schemas: dict[str, Any] = {
+        "required": {**of(" ".join(refs), **refs)},
+        "anyOf": {"anyOf": [*refs.values(), of()]},
+        "not": {"allOf": [{"not": one} for one in refs.values()]},
+        "if": {"allOf": [{"if": one, "then": of("a")} for one in refs.values()]},
+        "dependentSchemas": {"dependentSchemas": refs},
+    }
+    old, new = (
+        {**refs["m0"], "$defs": {f"d{i}": {**schemas[keyword], "x": x} for i in range(12)}}
+        for x in (0, 1)
+    )
+
+    assert not {"breaking", "compatible"} & {*verdicts(of(v=old), of(v=new))}
 
 
 GENERATED = json.loads((Path(__file__).parent / "generated_schemas.json").read_text())
