@@ -72,11 +72,8 @@ class Candidate:
 
     def speak(self) -> Schedule:
         """Send from now on."""
-        if self._schedule is None:
-            happened = self.matcher.happened
-            self._schedule = Schedule(
-                self.plan, self.pace, happened, self.done, self.matcher.index.stateless
-            )
+        happened, stateless = self.matcher.happened, self.matcher.index.stateless
+        self._schedule = Schedule(self.plan, self.pace, happened, self.done, stateless)
         return self._schedule
 
     def join(self, other: Candidate) -> None:

@@ -98,10 +98,10 @@ def at(found: Fingerprint, level: int) -> Fingerprint:
         return found
     if level == FIRST_HEADER_LEVEL:
         return {name: value for name, value in found.items() if name != VERSION}
-    return {name: value for name, value in found.items() if is_fixed(name, found)}
+    return {name: value for name, value in found.items() if _is_fixed(name, found)}
 
 
-def is_fixed(name: str, found: Fingerprint) -> bool:
+def _is_fixed(name: str, found: Fingerprint) -> bool:
     """Return whether every level compares this field."""
     # Many servers validate Host against DNS rebinding: a request that differs there is a different
     # request at every level. Origin, which every server validates (Streamable HTTP, "Security

@@ -14,7 +14,7 @@ from msgspec import Struct
 from mcpmock.protocol.mirrored_headers import is_mirror
 from mcpmock.redaction.placeholders import holds_placeholder
 
-from .header_profile import LAST_EVENT, Fingerprint, is_fixed
+from .header_profile import LAST_EVENT, Fingerprint
 from .request_key import MatchSubject
 
 MIN_ERROR_STATUS = 400
@@ -39,7 +39,7 @@ class HeaderVerdicts(Struct, frozen=True):
         ]
         names: dict[str, set[str]] = {}
         for method, http, _ in exchanged:
-            names.setdefault(method, set()).update(n for n in http if not is_fixed(n, http))
+            names.setdefault(method, set()).update(http)
         bad: dict[str, set[HeaderTrait]] = {method: set() for method in names}
         for method, http, status in exchanged:
             if status >= MIN_ERROR_STATUS:

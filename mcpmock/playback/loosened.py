@@ -288,11 +288,11 @@ class _Pair:
 
 
 def _steps(recorded: Any, live: Any) -> Iterator[tuple[str | int, Any, Any]]:
-    """Yield the names or numbers in two objects or lists, with what is there."""
-    if isinstance(recorded, dict) and isinstance(live, dict):
+    """Yield the names or numbers in two objects or two lists, with what is there."""
+    if isinstance(recorded, dict):
         for name in {**recorded, **live}:
             yield name, recorded.get(name, UNSET), live.get(name, UNSET)
-    elif isinstance(recorded, list) and isinstance(live, list):
+    else:
         for n, (one, other) in enumerate(zip_longest(recorded, live, fillvalue=UNSET)):
             yield n, one, other
 

@@ -775,8 +775,7 @@ class Matcher:
     def _same_heads(event: ClientEvent, live: HttpRequest, level: int) -> bool:
         assert event.head is not None
         recorded, other = (
-            MatchSubject("", None, fingerprint(head, with_path=False)).http_at(level)
-            for head in (event.head, live)
+            at(fingerprint(head, with_path=False), level) for head in (event.head, live)
         )
         refused = event.status is not None and event.status >= MIN_ERROR_STATUS
         return recorded == other and not (refused and level >= FIRST_HEADER_LEVEL)
@@ -821,4 +820,4 @@ def _unify_subjects(
         if bound is None:
             return None
         found = bound
-    return unify(recorded.http_at(level), live.http_at(level), found)
+    return unify(at(recorded.http, level), at(live.http, level), found)

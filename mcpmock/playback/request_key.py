@@ -118,10 +118,6 @@ class MatchSubject(msgspec.Struct, frozen=True):
             if chosen(name)
         }
 
-    def http_at(self, level: int) -> Fingerprint | None:
-        """Return the part of the head that this level compares."""
-        return None if self.http is None else at(self.http, level)
-
     def key(self, level: int, *, bare: bool = False) -> Key:
         """Return a key that is equal for messages that are the same at this level; `bare` ignores
         the heads. The form may change: do not store it.

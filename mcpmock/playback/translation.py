@@ -265,16 +265,10 @@ class _Translation:
         match frame.fact:
             case HttpRequest() as head:
                 message = self._posted.get(frame.exchange or 0)
-                fields = [
-                    (name, value)
-                    for name, value in head.headers
-                    if name.lower() not in _OF_ONE_ERA and not is_mirror(name.lower())
-                ]
-                fields += self.request_headers(message)
+                fields = [*_of_both_eras(head), *self.request_headers(message)]
                 return _replaced(frame, msgspec.structs.replace(head, headers=fields))
             case HttpResponse() as head:
-                kept = [one for one in head.headers if one[0].lower() not in _OF_ONE_ERA]
-                head = msgspec.structs.replace(head, headers=kept)
+                head = msgspec.structs.replace(head, headers=_of_both_eras(head))
                 return _replaced(frame, self.answered(head, frame.exchange))
             case _:
                 return frame
@@ -441,12 +435,7 @@ class _ToLegacy(_Translation):
         facts = (event.frame.fact for event in self.reading.events if event.frame is not None)
         posts = (one for one in facts if isinstance(one, HttpRequest) and one.method == "POST")
         head = next(posts, HttpRequest("POST", "/mcp", []))
-        fields = [
-            (name, value)
-            for name, value in head.headers
-            if name.lower() not in _OF_ONE_ERA and not is_mirror(name.lower())
-        ]
-        return msgspec.structs.replace(head, headers=fields)
+        return msgspec.structs.replace(head, headers=_of_both_eras(head))
 
     def _new_exchange(self) -> int:
         return 1 + max(event.x or 0 for event in self.reading.events)
@@ -495,6 +484,12 @@ def _drop_requests_of_one_era(capabilities: Any) -> None:
         capabilities.pop("logging", None)
         if isinstance(capabilities.get("resources"), dict):
             capabilities["resources"].pop("subscribe", None)
+
+
+def _of_both_eras(head: HttpRequest | HttpResponse) -> list[tuple[str, str]]:
+    """Return the fields of a head that neither tell the era nor repeat the body."""
+    names = ((field, field[0].lower()) for field in head.headers)
+    return [field for field, name in names if name not in _OF_ONE_ERA and not is_mirror(name)]
 
 
 def _is_bodiless(event: Event) -> bool:

@@ -136,10 +136,7 @@ def equivalent(recorded: Any, live: Any, bindings: Bindings) -> bool:
     """Return whether two scalars are equal, under some binding of the placeholders in the recorded
     one that are not bound yet.
     """
-    if same(recorded, live):
-        return True
-    scalar = isinstance(live, str | int | float)
-    return isinstance(recorded, str) and scalar and unify(recorded, live, bindings) is not None
+    return same(recorded, live) or unify(recorded, live, bindings) is not None
 
 
 def same(one: Any, other: Any) -> bool:

@@ -112,7 +112,7 @@ class Driver(Stage):
     _unrecorded: set[str] = attrs.field(factory=set)
     _reassembly: Reassembly = attrs.field(factory=Reassembly)
     _silences: int = 0
-    _alarm: float | None = None
+    _alarm: float = inf
     """The next time at which the pipeline wakes this stage: one is enough."""
     _over: bool = False
 
@@ -149,8 +149,8 @@ class Driver(Stage):
         return (Send(logged), *self._go_on(now))
 
     def wake(self, now: float) -> Iterable[Action]:
-        if self._alarm is not None and now >= self._alarm:
-            self._alarm = None
+        if now >= self._alarm:
+            self._alarm = inf
         return self._go_on(now)
 
     @property
@@ -263,18 +263,16 @@ class Driver(Stage):
                 break
             out.append(frame)
         actions: list[Action] = [Send(out)] if out else []
-        at = None if self._over else self._due(now)
-        if at is not None and (self._alarm is None or at < self._alarm):
+        at = inf if self._over else self._due(now)
+        if at < self._alarm:
             self._alarm = at
             actions.append(Wake(at))
         return actions
 
-    def _due(self, now: float) -> float | None:
+    def _due(self, now: float) -> float:
         """Return when the next thing is sent at the latest, if the server sends nothing more."""
         times = [held.due if held.after <= self._next else held.latest for held in self._replies]
-        if self._next < len(self.script.lines):
-            times.append(self._line_due(now))
-        return max(min(times), now) if times else None
+        return max(min([*times, self._line_due(now)]), now)
 
     def _line_due(self, now: float) -> float:
         waits = self._expectations
@@ -299,7 +297,7 @@ class Driver(Stage):
         return None
 
     def _next_line(self, now: float) -> Frame | None:
-        if self._next == len(self.script.lines) or now < self._line_due(now):
+        if now < self._line_due(now):
             return None
         if self._expectations.ready_at is None:
             self._give_up()
@@ -343,10 +341,9 @@ class Driver(Stage):
         if found:
             places = ((span, found.get(path)) for path, span in find_values(raw, TOKENS.values()))
             raw = splice(raw, [(span, live) for span, live in places if live is not None])
-        token = None if about is None else self._tokens.get(about)
-        span = None if token is None else locate(raw, ("params", "progressToken"))
-        if token is not None and span is not None:
-            raw = splice(raw, [(span, token)])
+        if about in self._tokens:
+            span = locate(raw, ("params", "progressToken"))
+            raw = raw if span is None else splice(raw, [(span, self._tokens[about])])
         if holds_placeholder(raw):
             raw = fill(raw, self._bindings)
         return frame if raw is frame.raw else Frame(C2S, raw, frame.eol, frame.fact)
@@ -370,7 +367,7 @@ class Driver(Stage):
 
     def _note_server_end(self) -> None:
         """Note that the server ended: no line can be sent any more, except the end of the input."""
-        if self._over or self._next == len(self.script.lines):
+        if self._over:
             return
         if self.left:
             self._fail(f"the server ended; {self._count_unsent()}")
