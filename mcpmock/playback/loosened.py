@@ -147,7 +147,7 @@ def all_differences(
         if isinstance(found, Mismatch):
             # As `compare` has it, in the params; of a batch in the list of methods and params.
             first, rest = found.place[:1], found.place[1:]
-            place = (*first, 1, *rest[1:]) if live.method == "batch" else rest
+            place = (*first, 1, *rest[1:]) if live.method == "batch" and first else rest
             path = "$" + "".join(map(spell_step, place))
             denied.append(attrs.evolve(found, path=path, place=place))
         else:

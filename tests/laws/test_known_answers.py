@@ -23,9 +23,12 @@ from mcpmock.protocol.messages import C2S, S2C, Frame, HttpBody
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
+    LOG,
+    Line,
     accepts,
     answers,
     bodiless,
+    c,
     call,
     cassette,
     ends,
@@ -38,7 +41,9 @@ from tests.support import (
     post,
     replay_http,
     replies,
+    request,
     response,
+    s,
     says,
 )
 from tests.support.conversations import Conversation, take
@@ -160,6 +165,11 @@ LOGGED = *STREAM, _call(4, "S"), opens(4), *NEXT, says(3, LOG), says(4, LOG), ST
         ),
         ((*CROSSED, says(6, response(5)), [ends(4), ends(6)], *DELETED), (_call, _delete, _next)),
         ((*LOGGED, *DELETED, ends(3)), (_stream, _call, _delete, _next)),
+        # What comes on an exchange that is over.
+        ((_call(4, "S"), answers(4, response(5)), ends(4), *NEXT), (_call, _next)),
+        ((_call(4, "S"), opens(4), *STREAMED, ends(4), *NEXT), (_call, _next)),
+        ((*STREAM, ends(3, direction=C2S), STREAM_PRIMED, *NEXT), (_stream, _next)),
+        ((*STREAM, ends(3, direction=C2S), ends(3), *NEXT), (_stream, _next)),
     ],
 )
 def test_what_the_generated_conversations_lack(
@@ -237,6 +247,49 @@ def test_both_plans_are_equal() -> None:
 
                 assert _as_value(build_plan(episode)) == _as_value(plan_of(index)), seed
     assert indexed > 100, indexed
+
+
+LIST, AGAIN = [c(request(1, "tools/list"))], [c(request(2, "tools/list"))]
+ASKED = *LIST, s(request("r", "roots/list"))
+SUBSCRIBED = {"_meta": {"io.modelcontextprotocol/subscriptionId": 1}}
+CLIENT_ENDS, SERVER_ENDS = ("end", {"d": "c2s"}), ("end", {"d": "s2c"})
+
+
+@pytest.mark.parametrize(
+    ("events", "indexed"),
+    [
+        # Replies of the client.
+        ((*ASKED, c(response("r")), s(response(1))), True),
+        ((*ASKED, c(error("r")), s(response(1))), True),
+        ((*ASKED, c(b'{"jsonrpc":"2.0","id":"r"}'), s(response(1))), False),
+        ((*ASKED, c(response("z")), s(response(1))), False),
+        ((*ASKED, c(response("r")), c(response("r")), s(response(1))), False),
+        # What names a subscription in an answer, and what only has its name in it.
+        ((*LIST, s(response(1, SUBSCRIBED))), True),
+        ((*LIST, s(response(1, {"text": [SUBSCRIBED]}))), True),
+        ((*LIST, s(error(1, message="io.modelcontextprotocol/subscriptionId"))), True),
+        # Notifications that belong to no call, and later ones of the same method that do.
+        ((s(LOG), *LIST, s(LOG), s(response(1))), True),
+        ((*LIST, s(response(1)), s(LOG), *AGAIN, s(LOG), s(response(2))), True),
+        ((*LIST, *AGAIN, s(LOG), s(response(2)), s(LOG), s(response(1))), True),
+        # How it ended.
+        ((*LIST, s(response(1)), CLIENT_ENDS, SERVER_ENDS, ("end", {"exit": 0})), True),
+        ((*LIST, s(response(1)), SERVER_ENDS, ("end", {"signal": 15})), True),
+        ((*LIST, s(response(1)), SERVER_ENDS, ("end", {"exit": 143})), True),
+        ((*LIST, s(response(1)), ("end", {"signal": 15}), SERVER_ENDS), True),
+        ((*LIST, SERVER_ENDS, ("end", {"signal": 15})), False),
+        ((*LIST, s(response(1)), SERVER_ENDS, ("end", {"exit": 1})), False),
+        ((*LIST, s(response(1)), SERVER_ENDS), False),
+    ],
+)
+def test_what_an_index_takes(events: Sequence[Line], indexed: bool) -> None:
+    """And the plan that is made of it is the one that is made of the events."""
+    [recorded] = cassette(*events).episodes()
+    index = index_answers(recorded)
+
+    assert indexed is (index is not None)
+    if index is not None:
+        assert _as_value(build_plan(recorded)) == _as_value(plan_of(index))
 
 
 def _as_value(plan: ReplayPlan) -> list[Any]:

@@ -200,6 +200,29 @@ def test_redacted_values_are_variables_first() -> None:
     assert "live-1" == client.call("f", t="live-2", n=6)
 
 
+@pytest.mark.parametrize(
+    ("recorded", "live", "said"),
+    [
+        ("{}", "live-1", "live-1"),
+        ({"a": ["{}", 1]}, {"a": ["live-1", 2]}, "live-1"),
+        ({"a": ["x", {"b": "to {}"}]}, {"a": ["y", {"b": "to live-1"}, "z"]}, "live-1"),
+        ({"a": "{}", "b": 1}, {"b": 2}, "{}"),
+        (["{}"], "live-1", "{}"),
+        ({"a": "{}"}, ["live-1"], "{}"),
+        ("{}", ["live-1"], "{}"),
+    ],
+)
+def test_redacted_values_are_bound_where_a_rule_allows_a_difference(
+    recorded: Any, live: Any, said: str
+) -> None:
+    """As far as the two have the same shape."""
+    hole = "mcpmock:secret:token:1"
+    asked_for = json.loads(json.dumps(recorded).replace('{}"', f'{hole}"'))
+    client = asked(("f", {"q": asked_for, "n": 1}, hole), ignore=["$.arguments"])
+
+    assert said.replace("{}", hole) == client.call("f", q=live, n=2)
+
+
 def test_a_rule_that_makes_different_answers_equal_is_reported_once_for_each_tool() -> None:
     """With the events, and which of them was taken; not where the answers are the same."""
     client = asked(
@@ -246,6 +269,15 @@ def test_answers_are_repeated_where_the_option_allows_it(
     )
 
     assert said == [client.call("f", q="x") for _ in said]
+
+
+def test_a_repeated_answer_is_the_only_one_that_would_do() -> None:
+    """However many are equally near: the option says which is taken."""
+    calls = [("f", {"x": n, "y": n}, n) for n in (1, 2)]
+    client = asked(*calls, ignore=["$.arguments"], repeats="last")
+
+    assert [1, 2, 2] == [client.call("f", x=x, y=y) for x, y in ((1, 3), (2, 4), (5, 6))]
+    assert [] == client.inexact
 
 
 def test_a_stub_answers_by_rules_any_number_of_times() -> None:
@@ -410,6 +442,44 @@ def test_a_miss_proposes_rules_that_make_the_run_match() -> None:
         for text in again[option]:
             fewer = {**again, option: [one for one in again[option] if one != text]}
             assert None is asked((name, recorded, 1), **fewer).call(name, **live)
+
+
+@pytest.mark.parametrize(
+    ("live", "paths", "rules"),
+    [
+        (
+            [("a", {"x": 1}), ("b", {"y": 2})],
+            ["$[2][1].arguments.y"],
+            [("ignore", "tools/call b $.arguments.y")],
+        ),
+        (
+            [("a", {"x": 3}), ("b", {"y": 2})],
+            ["$[0][1].arguments.x", "$[2][1].arguments.y"],
+            [("ignore", f"tools/call {at}") for at in ("a $.arguments.x", "b $.arguments.y")],
+        ),
+        ([("a", {"x": 1}), ("c", {"y": 1})], ["$[2][1].name"], []),
+        ([("a", {"x": 1})], ["$"], []),
+    ],
+)
+def test_a_missed_batch_says_what_differs(
+    live: list[tuple[str, Any]], paths: list[str], rules: list[tuple[str, str]]
+) -> None:
+    """The places in the list of its methods and params; only its requests are in the words."""
+
+    def posted(calls: list[tuple[str, Any]]) -> bytes:
+        first, *rest = [call(n, tool, **given) for n, (tool, given) in enumerate(calls, 1)]
+        return batch(first, b'{"jsonrpc":"2.0","method":"n"}', *rest, response("r"))
+
+    said = batch(response(1), response(2))
+    client = Asked(cassette(c(posted([("a", {"x": 1}), ("b", {"y": 1})])), s(said)), {})
+    client.script.heard(posted(live))
+    [miss] = client.told
+    [near] = miss.near
+
+    words = ", ".join(f"tools/call {tool} {json.dumps(given)}" for tool, given in live)
+    assert f"of {words}".replace(": ", ":") == miss.asked
+    assert paths == [one.path for one in near.differences]
+    assert rules == [*near.rules]
 
 
 def test_no_rules_are_proposed_where_none_help() -> None:

@@ -417,6 +417,23 @@ def test_near_misses_name_fields() -> None:
     assert (Mismatch("header.accept", "a/a", "b/b"),) == found.near(asked)[0].differences
 
 
+@pytest.mark.parametrize("recorded_head", [True, False])
+def test_near_misses_where_one_side_has_no_head(recorded_head: bool) -> None:
+    """What the other one has there does not count."""
+    asked, live = request(1, "x", {"a": 1}), request(1, "x", {"a": 2})
+    found = (
+        http_matcher(post(1, asked), answers(1, response(1)))
+        if recorded_head
+        else matcher(asked, levels=5)
+    )
+    [live_head, message] = post(7, live)
+    assert isinstance(live_head.fact, HttpRequest)
+    subject = match_subject(message, None if recorded_head else live_head.fact)
+    assert subject is not None
+
+    assert ["$.a"] == [one.path for one in found.near(subject)[0].differences]
+
+
 def test_near_misses_name_no_field_that_may_differ() -> None:
     """Another client may send other fields: only the arguments keep it from matching."""
     found = http_matcher(post(1, request(1, "x", {"a": 1}), accept="a/a"), answers(1, response(1)))

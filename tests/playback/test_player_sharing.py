@@ -109,6 +109,19 @@ def test_what_may_be_asked_again(live: bytes, again: bool) -> None:
     assert [PlayerNote if again else Miss] * 2 == [type(one) for one in told]
 
 
+@pytest.mark.parametrize("odd", [5, "x", None, {"name": "x"}, [1, None, "x"], [{"name": 1}]])
+def test_odd_lists_of_tools(odd: Any) -> None:
+    """They say of no tool that it changes nothing; others say it all the same."""
+    tools = [{"name": "r", "annotations": {"readOnlyHint": True}}, {"name": "o", "annotations": 1}]
+    lists = [
+        line
+        for id_, found in enumerate((odd, tools))
+        for line in (c(request(id_, "tools/list")), s(response(id_, {"tools": found})))
+    ]
+
+    assert {"r"} == SessionSelection(cassette(*lists), PlayerOptions()).read_only_tools
+
+
 @pytest.mark.parametrize("playing", [{"order": "strict"}, {"repeats": "error"}])
 def test_what_may_not_be_asked_again(playing: dict[str, str]) -> None:
     """In strict order, and where the options say so, a list that is asked again is a miss."""
@@ -407,3 +420,26 @@ def test_redacted_values() -> None:
     assert [response(1, {"got": "hunter2"})] == played.heard(call(1, "x", key="hunter2"))
     assert [(2, -31999)] == errors(played.heard(call(2, "x", key="other")))
     assert [response(3, {"got": "hunter2"}), LOG] == played.heard(call(3, "x", key="hunter2"))
+
+
+def test_redacted_values_in_repeated_answers() -> None:
+    """They are those of the session, whichever call they came with."""
+    hole = "mcpmock:secret:token:1"
+    login = c(call(1, "login", key=hole)), s(response(1))
+    played = play(*login, c(call(2, "who")), s(response(2, {"key": hole})), repeats="last")
+    played.heard(call(1, "login", key="hunter2"))
+
+    for id_ in (2, 3, 4):
+        assert [response(id_, {"key": "hunter2"})] == played.heard(call(id_, "who"))
+
+
+@pytest.mark.parametrize("key", ["x", "y"])
+def test_redacted_values_before_equal_ones(key: str) -> None:
+    """The first recorded call that fits is meant, be it redacted or not."""
+    calls = [call(1, "a", key="mcpmock:secret:token:1"), call(2, "a", key="x")]
+    lines = [line for n, raw in enumerate(calls, 1) for line in (c(raw), s(response(n, {"n": n})))]
+    for order, first in ((lines, 1), ([*lines[2:], *lines[:2]], 2 if key == "x" else 1)):
+        played = play(*OPENING, *order).abandon()
+        played.heard(INITIALIZE)
+
+        assert [response(7, {"n": first})] == played.heard(call(7, "a", key=key))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.cassette.model import Cassette
+from mcpmock.matching.match_rule import MatchRules
 from mcpmock.options.replay import SessionUse
 from mcpmock.playback.candidates import Candidate
 from mcpmock.playback.plan.steps import bare
@@ -50,6 +51,16 @@ def test_another_pace() -> None:
 
     assert (pace, recorded.pace) == (first.pace, selection.candidates(session)[0].pace)
     assert first.plan is selection.candidates(session)[-1].plan
+
+
+def test_more_rules() -> None:
+    """Those of the cassette come to those of the command line."""
+    first, second = MatchRules.parse(["$.a"]), MatchRules.parse(like=["$.b=uuid"])
+    plain, ruled = PlayerOptions(order="any"), PlayerOptions(order="any", rules=first)
+
+    assert [plain, ruled] == [one.with_rules(None) for one in (plain, ruled)]
+    assert PlayerOptions(order="any", rules=second) == plain.with_rules(second)
+    assert PlayerOptions(order="any", rules=first + second) == ruled.with_rules(second)
 
 
 def one(x: int) -> list[Frame]:

@@ -32,6 +32,7 @@ from tests.support import (
     bodiless,
     c,
     call,
+    cancelled,
     cassette,
     error,
     errors,
@@ -254,6 +255,48 @@ def test_stubs_are_translated() -> None:
 
     for id_ in (1, 2):
         assert [response(id_, {"tools": TOOLS})] == played.heard(request(id_, "tools/list"))
+
+
+LISTEN = modern(7, "subscriptions/listen")
+ROUND = {"name": "x", "arguments": {}}
+
+
+@pytest.mark.parametrize(
+    ("asked", "answer", "revision"),
+    [
+        # What only the era of the recording has.
+        (request("p", "server/discover"), error("p"), "2026-07-28"),
+        (request(7, "ping"), response(7), "2026-07-28"),
+        (request(7, "resources/subscribe", {"uri": "a"}), response(7), "2026-07-28"),
+        (LISTEN, response(7), "2025-11-25"),
+        # A round of a call, whichever member says that it is one.
+        (modern(7, "tools/call", **ROUND, inputResponses={}), response(7), "2025-11-25"),
+        (modern(7, "tools/call", **ROUND, requestState="s"), response(7), "2025-11-25"),
+        (
+            modern(7, "tools/call", **ROUND),
+            response(7, {"resultType": "input_required"}),
+            "2025-11-25",
+        ),
+    ],
+)
+def test_what_the_other_era_lacks(asked: bytes, answer: bytes, revision: str) -> None:
+    """It is left out with its answer; the requests of the server's own making stay."""
+    mine = request(8, "mine/own", {"_meta": META})
+    [recorded] = cassette(c(asked), s(answer), c(mine), s(response(8))).episodes()
+    ids = [
+        json.loads(event.payload or b"{}").get("id")
+        for event in translate(recorded, revision).events
+    ]
+
+    assert [8, 8] == [id_ for id_ in ids if id_ not in (None, "mcpmock-initialize")]
+
+
+@pytest.mark.parametrize("raw", [cancelled(7), notification("notifications/mine"), b"noise"])
+def test_what_asks_nothing_stays_as_it_is(raw: bytes) -> None:
+    """A request says which revision it is of; nothing else does."""
+    [recorded] = cassette(*OPENING, c(request(7, "tools/list")), c(raw)).episodes()
+
+    assert raw == translate(recorded, "2026-07-28").events[-1].payload
 
 
 def test_revisions_spoken() -> None:

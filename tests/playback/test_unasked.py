@@ -184,6 +184,14 @@ def test_since_2026_07_28_a_list_says_how_long_it_holds(info: dict[str, Any]) ->
     assert 1 == player_of(played).missed  # that revision has no such method
 
 
+def test_an_older_client_of_a_server_of_both_eras() -> None:
+    """It is told nothing that only newer ones know."""
+    played = player(c(INITIALIZE), s(response(0, {"capabilities": ALL, "_meta": SERVER})), told=[])
+    played.heard(INITIALIZE)
+
+    assert [response(1, PROMPTS)] == played.heard(request(1, "prompts/list"))
+
+
 def test_over_http() -> None:
     """In a session, and without one; over HTTP+SSE on the event stream, where every answer is."""
     told: list[Miss | PlayerNote] = []

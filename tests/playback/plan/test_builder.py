@@ -367,6 +367,15 @@ def test_what_names_nothing_belongs_to_the_request_of_its_stream() -> None:
     assert [[1], [1], [6], [3, 6]] == [sorted(planned.causes) for planned in found.messages]
 
 
+@pytest.mark.parametrize(("x", "calls"), [(1, ()), (2, (0,))])
+def test_noise_on_a_stream(x: int, calls: tuple[int, ...]) -> None:
+    """It belongs to a call on the response to that alone; elsewhere it only waits for it."""
+    found = http(get(1), opens(1), post(2, A), opens(2), says(x, b"noise"))
+    [noise] = [one for one in found.messages if one.frame.raw == b"noise"]
+
+    assert (calls, True) == (noise.calls, 3 in noise.causes)
+
+
 def test_what_follows_an_answer_to_the_server_waits_for_it() -> None:
     """All of a response that comes after the client's answer waits for that too, the head
     included.

@@ -27,6 +27,7 @@ from tests.support import (
     error,
     get,
     in_session,
+    logs,
     opens,
     over_http,
     post,
@@ -63,6 +64,14 @@ def test_only_messages_are_left() -> None:
     assert "stdio" == take.transport
     assert [(e.n, e.t, e.x, e.s) for e in kept] == [(e.n, e.t, e.x, e.s) for e in take.events]
     assert all(event.frame and event.frame.eol == b"\n" for event in take.events)
+
+
+def test_standard_error_stays() -> None:
+    """It belongs to no exchange."""
+    recorded = over_http(in_session(2, post(1, call(1, "a")), logs("x"), answers(1, response(1))))
+    frames = [event.frame for event in bare(recorded, one_session=False).takes[0].events]
+
+    assert [call(1, "a"), b"x", response(1)] == [one.raw for one in frames if one is not None]
 
 
 @pytest.mark.parametrize(

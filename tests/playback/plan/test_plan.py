@@ -14,6 +14,7 @@ from tests.support import (
     ends,
     get,
     in_session,
+    logs,
     opens,
     over_http,
     plan_of,
@@ -25,6 +26,13 @@ from tests.support import (
     says,
     shown,
 )
+
+
+def test_what_no_exchange_carries() -> None:
+    """Standard error is on no exchange: a message that nothing waits for is not answered by it."""
+    whole = http(post(1, call(1, "a")), logs("x"), answers(1, response(1)))
+
+    assert {1: [1, 2, 3]} == {x: [*at] for x, at in whole.by_exchange.items()}
 
 
 def test_an_excerpt_is_what_belongs_to_one_request() -> None:
