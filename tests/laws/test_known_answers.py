@@ -35,7 +35,6 @@ from tests.support import (
     error,
     get,
     in_session,
-    notification,
     opens,
     over_http,
     post,
@@ -109,7 +108,6 @@ PRIMED_AGAIN = says(4, b"", id="p2")[:1]
 STREAM_PRIMED = says(3, b"", id="q1")[:1]
 ANSWERED_LATER = *REPLIED, says(4, response(5), event="message"), ends(4)
 DELETED = _delete(8, "S"), accepts(8, 200)
-LOG = notification("notifications/message", {"level": "info", "data": ""})
 LOGGED = *STREAM, _call(4, "S"), opens(4), *NEXT, says(3, LOG), says(4, LOG), STREAMED[0], ends(4)
 
 
