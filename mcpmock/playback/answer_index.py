@@ -15,7 +15,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from functools import cached_property
 
 import attrs
@@ -146,6 +146,16 @@ class AnswerIndex(Struct, frozen=True, eq=False, dict=True):
         numbers = range(len(self.places))
         asked = ((number, match_subject(self.frame(number))) for number in numbers)
         return MessageKeys.of((number, one) for number, one in asked if one is not None)
+
+    @cached_property
+    def respelled(self) -> Set[int]:
+        """The hashes of spellings of which others ask the same."""
+        alike = defaultdict[int, list[int]](list)
+        for spelled, numbers in self.spelled.items():
+            asked = match_subject(self.frame(numbers[0]))
+            assert asked is not None
+            alike[hash(asked.key(0, bare=True))].append(spelled)
+        return {one for found in alike.values() if len(found) > 1 for one in found}
 
     def plain_answers(self) -> Iterator[WaitingMessage]:
         """Yield the answers that wait for nothing but the request."""

@@ -116,8 +116,7 @@ class Candidate:
         self.matcher.happened.update(happened)
         self.ids.exchanges |= cursor.exchanges
         self.ids.recorded |= {live: recorded for recorded, live in cursor.exchanges.items()}
-        cursor.note_calls()
-        for number, call in cursor.calls.items():
+        for number, call in cursor.live_calls():
             self.ids.bind_call(ranks[number], call)
         if cursor is known.cursors[0]:
             self.answered = known.answered

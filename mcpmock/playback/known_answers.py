@@ -16,7 +16,7 @@ compared by hashes of 64 bits that only this process knows: a wrong answer is as
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence, Set
 
 import attrs
 
@@ -76,13 +76,13 @@ class EpisodeCursor:
     happened: dict[int, float] = attrs.field(factory=dict)
     """The client numbers that are used up, and when that was."""
     calls: dict[int, LiveCall] = attrs.field(factory=dict)
-    """What the live client calls them, by number."""
+    """What the live client calls them, by number, where it is not what was recorded."""
     numbers: dict[bytes, int] = attrs.field(factory=dict)
     """The calls by the ids that the live client gave them, the latest of each id."""
     cancels: list[tuple[int, int | None]] = attrs.field(factory=list)
     """The calls that it cancelled, each with the number of the recorded cancel."""
     as_written: list[int] = attrs.field(factory=list)
-    """The calls that came as they are written and are not in `calls` yet."""
+    """The calls that came as they are written and are not in `numbers` yet."""
     exchange: int | None = None
     """The live exchange of the message that is taken."""
     head: HttpRequest | None = None
@@ -103,7 +103,7 @@ class EpisodeCursor:
         else:
             found = self._first_unused(key, spelled)
             next_ = self._first_unused(method, index.methods.get(method, ()))
-            if found is None or found != next_:
+            if found is None or (found != next_ and key in index.respelled):
                 found = self._find_in_any_words(frame)  # perhaps an earlier one
         if found is None:
             return None
@@ -138,20 +138,26 @@ class EpisodeCursor:
         if self.exchange is not None and self.index.exchanges is not None:
             self.exchanges[self.index.exchanges.numbers[number]] = self.exchange
         if call is not None:
-            self.note_calls()  # the latest of an id counts
-            self._note_call(number, call)
+            self.note_numbers()  # the latest of an id counts
+            self.calls[number] = call
+            self.numbers[call.id] = number
 
-    def note_calls(self) -> None:
-        """Note what the client calls the requests that came as they are written."""
+    def note_numbers(self) -> None:
+        """Note the ids of the requests that came as they are written."""
         for number in self.as_written:
-            request = self.index.frame(number).content
-            assert isinstance(request, Request)
-            self._note_call(number, LiveCall.of(request))
+            self.numbers[self._recorded_call(number).id] = number
         self.as_written.clear()
 
-    def _note_call(self, number: int, call: LiveCall) -> None:
-        self.calls[number] = call
-        self.numbers[call.id] = number
+    def live_calls(self) -> Iterator[tuple[int, LiveCall]]:
+        """Yield what the client calls each request that has happened, in their order."""
+        for number in self.happened:
+            if self.index.ranks[number] != NONE:
+                yield number, self.calls.get(number) or self._recorded_call(number)
+
+    def _recorded_call(self, number: int) -> LiveCall:
+        request = self.index.frame(number).content
+        assert isinstance(request, Request)
+        return LiveCall.of(request)
 
     def find_reply(self, id_: bytes) -> int | None:
         """Return the first unused reply to the server's request with this id."""
@@ -454,7 +460,7 @@ class KnownAnswers:
     def _take_cancel(self, message: Notification, now: float) -> None:
         id_ = member(message.params, "requestId")
         for one in self.cursors:
-            one.note_calls()
+            one.note_numbers()
         if id_ is None or any(id_ not in one.numbers for one in self.cursors):
             raise _Unknown
         for one in self.cursors:

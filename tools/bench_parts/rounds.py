@@ -51,7 +51,7 @@ class Effort:
 QUICK = Effort(rounds=1, starts=3, floods=6, exchanges=20_000)
 HTTP = Effort(rounds=3, starts=0, bursts=8, burst=60, floods=4, flood_requests=200)
 """Fewer, because a peer takes milliseconds for a round trip, and a second to start."""
-HTTP_QUICK = replace(HTTP, rounds=1, bursts=5, burst=45, floods=1)
+HTTP_QUICK = replace(HTTP, rounds=1, bursts=5, burst=45, floods=3)
 
 
 @dataclass
