@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 
@@ -67,6 +67,7 @@ class ServerRun:
     """Whether answers came on exchanges of their own, which may overtake each other."""
     resumed: tuple[bytes, ...] = ()
     """The ids of the calls whose connection was lost and whose stream was resumed."""
+    receipts: tuple[Mapping[str, Any], ...] = ()
     seconds: float = 0.0
 
     @property

@@ -7,7 +7,6 @@ with a cancel costs what the session costs.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import cached_property
 from itertools import count
 from pathlib import Path
@@ -98,15 +97,15 @@ class ExploredServer(ExploredPeer):
         return usual_failures(judged, SERVER_ORACLES)
 
     async def run(self, variant: Variant, hang_limit: float) -> JudgedRun:
-        receipts: list[object] = []
-        run = await self._play(variant, hang_limit, receipts.append)
+        run = await self._play(variant, hang_limit)
         broken = SERVER_ORACLES.judge(JudgedServer(run, variant, self.baseline))
         lost = [change for change in variant.changes if change.disconnect is not None]
         cancel = next((c for c in variant.changes if _is_call_cancel(c.fault)), None)
         reaction, reached = None, len(run.resumed) == len(lost)
-        for change in variant.changes:
-            if change.fault is not None and not _is_call_cancel(change.fault):
-                reached = reached and bool(receipts)
+        fired = {one["kind"] for one in run.receipts}
+        for fault in (change.fault for change in variant.changes):
+            if fault is not None and not _is_call_cancel(fault):
+                reached = reached and fault.kind in fired
         if cancel is not None:
             id_ = encode(cancel.request)
             reaction = reaction_of(run, id_)
@@ -127,12 +126,7 @@ class ExploredServer(ExploredPeer):
     def encoded(self, cassette: Cassette) -> bytes:
         return encoded_as(cassette, self.cassette)
 
-    async def _play(
-        self,
-        variant: Variant,
-        hang_limit: float,
-        note: Callable[[object], None] = lambda _receipt: None,
-    ) -> ServerRun:
+    async def _play(self, variant: Variant, hang_limit: float) -> ServerRun:
         arranged = arrange(self.cassette, variant.plan(self.seed), probe=self._probe)
         faults = FaultRun.of(Plan(faults=arranged.faults, seed=self.seed))
         lines: list[bytes] = []
@@ -168,8 +162,6 @@ class ExploredServer(ExploredPeer):
             if isinstance(server, ProcessChannel):
                 with trio.CancelScope(shield=True):
                     leftover = await end_session(server.pid)
-        for receipt in faults.receipts:
-            note(receipt)
         target = self.server.described if isinstance(self.server.described, str) else None
         return ServerRun(
             cassette=recorded_run(lines, target=target),
@@ -178,6 +170,7 @@ class ExploredServer(ExploredPeer):
             leftover=leftover,
             over_http=self.server.kind is not None,
             resumed=tuple(disconnects.made),
+            receipts=tuple(faults.receipts),
             seconds=trio.current_time() - began,
         )
 

@@ -193,11 +193,23 @@ async def test_a_replay_refuses_what_it_cannot_decode(
 
 
 @pytest.mark.parametrize("stream", [False, True])
-async def test_faults_change_what_is_compressed(web: Web, tmp_path: Path, stream: bool) -> None:
-    """A fault sees messages, and the client gets what it made of them, decoded."""
+@pytest.mark.parametrize(
+    ("fault", "told"),
+    [
+        ("error:code=-32000", ("error", {"code": -32000, "message": "Internal error"})),
+        ("latency:latency=1ms", ("result", {"x": 1})),
+        ("delay:match.tool=other", ("result", {"x": 1})),
+    ],
+)
+async def test_faults_change_what_is_compressed(
+    web: Web, tmp_path: Path, stream: bool, fault: str, told: tuple[str, object]
+) -> None:
+    """A fault sees messages, and the client gets what it made of them, decoded; so it gets the
+    messages that no fault changes.
+    """
     web.server.script = answers_in("gzip", stream=stream)
-    async with running(web, recorder(web, tmp_path / "a.jsonl", "error:code=-32000")):
-        answer = await web.posts(call(1, "a"))
+    async with running(web, recorder(web, tmp_path / "a.jsonl", fault)):
+        answer = await web.posts(call(1, "a", x=1))
 
     assert "content-encoding" not in dict(answer.headers)
-    assert -32000 == said(answer.body)["error"]["code"]  # type: ignore[index]
+    assert told[1] == said(answer.body)[told[0]]

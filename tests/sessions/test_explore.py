@@ -4,20 +4,32 @@ passes; the same seed gives the same rows.
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
+from typing import Any
 
+import attrs
 import pytest
 import trio
 from trio.testing import MockClock
 
 from mcpmock.cassette.file import load
+from mcpmock.cassette.model import Cassette
+from mcpmock.explore.arrangement import PROBE_ID
+from mcpmock.explore.client_oracles import ClientBaseline, ClientRun
 from mcpmock.explore.enumeration import Space
+from mcpmock.explore.fault_set import chosen_kinds
 from mcpmock.explore.oracles import SERVER_ORACLES
 from mcpmock.explore.results import Exploration, JudgedRun
-from mcpmock.explore.variant import Variant
+from mcpmock.explore.variant import Variant, VariantChange
+from mcpmock.faults.kinds.order import Duplicate
+from mcpmock.protocol.messages import decode
 from mcpmock.sessions.explore import LEAST_TIMEOUT_S, ExploredPeer, Explorer, Limits
+from mcpmock.sessions.explore_client import ExploredClient
+from mcpmock.sessions.explore_server import ExploredServer
 from mcpmock.trials.oracle import Broken
-from tests.support.explored import RECORDED, explored, shown_again
+from tests.support import INITIALIZE, c, call, cassette, request, response, s
+from tests.support.explored import RECORDED, demo_server, explored, shown_again
 
 
 @pytest.mark.parametrize("http", [False, True])
@@ -89,6 +101,92 @@ def test_a_bug_is_found_over_http(tmp_path: Path, bug: str, oracle: str, text: s
     assert [oracle, None] == again
 
 
+@pytest.mark.parametrize(
+    ("kinds", "only", "http", "places", "reached", "reaction"),
+    [
+        ("none", 3, False, ["at once"], True, "silent"),
+        ("none", 3, False, ["behind message 3 of 4"], False, "silent"),
+        ("none", 3, False, ["behind message 4 of 4"], True, "silent"),
+        ("none", 3, False, ["12 before 8"], True, None),
+        ("none", 3, True, ["behind message 1"], True, None),
+        ("none", 7, True, ["before its first message"], False, None),
+        ("duplicate", 3, False, ["at tools/call #3"], True, None),
+        ("duplicate", 3, False, ["at tools/call #99"], False, None),
+        ("duplicate", 3, False, ["at tools/call #3", "at once"], True, "silent"),
+        ("duplicate", 3, False, ["at tools/call #99", "at once"], False, "silent"),
+        ("duplicate", 3, False, ["at tools/call #3", "behind message 3 of 4"], False, "silent"),
+        ("duplicate", 3, True, ["at tools/call #99", "behind message 1"], False, None),
+    ],
+)
+def test_what_a_run_reached(
+    kinds: str, only: int, http: bool, places: list[str], reached: bool, reaction: str | None
+) -> None:
+    """A run says whether all its changes took place, and what the server did behind a cancel."""
+    space = space_of(kinds, only, resumes=http)
+    known = {c.at: c for one in space.variants() for c in one.changes}
+    if kinds == "duplicate":
+        nowhere = Duplicate(match={"id": 99}, toward="server")
+        known["at tools/call #99"] = attrs.evolve(known["at tools/call #3"], fault=nowhere)
+    run = judged(load(RECORDED), *(known[place] for place in places), http=http)
+
+    assert (reached, reaction) == (run.reached, run.reaction)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "asked"),
+    [
+        ([INITIALIZE, call(2, "a"), request(3, "tools/list")], "ping"),
+        ([request(1, "tools/list", {"cursor": "x"}), call(2, "a")], "tools/list"),
+        ([request(1, "server/discover"), call(2, "a")], "server/discover"),
+        ([request(1, "resources/read"), call(2, "a")], None),
+    ],
+)
+def test_what_is_asked_behind_a_cancel(recorded: list[bytes], asked: str | None) -> None:
+    """A request that changes nothing, with its params: without a handshake, which has a ping, one
+    that was recorded.
+    """
+    lines = [line for n, one in enumerate(recorded, 1) for line in (c(one), s(response(n)))]
+    events = cassette(*lines).takes[0].events
+    [cancel] = next(Space(side="server", events=events, kinds=[], only=2).variants()).changes
+    run = judged(cassette(*lines), cancel)
+    assert run.cassette is not None
+    sent = [decode(event.payload) for event in run.cassette.takes[0].events if event.payload]
+    found = [one for one in sent if one.get("id") == decode(PROBE_ID) and "method" in one]
+
+    assert [asked] * bool(asked) == [one["method"] for one in found]
+    assert [{"cursor": "x"}] * (asked == "tools/list") == [
+        one["params"] for one in found if "params" in one
+    ]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no client is explored there")
+@pytest.mark.parametrize(("program", "broken"), [("exit 0", []), ("exec sleep 60", ["hang"])])
+async def test_a_client_that_does_not_end(program: str, broken: list[str]) -> None:
+    """It is ended at the limit, and the run says so."""
+    peer = ExploredClient(cassette=load(RECORDED), words=["sh", "-c", program])
+    peer.baseline = ClientBaseline.of([ClientRun(cassette=load(RECORDED), status=0)])
+    run = await peer.run(Variant(), 0.1 if broken else 60.0)
+
+    assert broken == [one.oracle for one in run.broken]
+
+
+def space_of(kinds: str, only: int, *, resumes: bool = False) -> Space:
+    events, tried = load(RECORDED).takes[0].events, chosen_kinds(kinds, "server")
+    return Space(side="server", events=events, kinds=tried, only=only, resumes=resumes)
+
+
+def judged(recorded: Cassette, *changes: VariantChange, http: bool = False) -> JudgedRun:
+    """One run against the demo server, on a clock of its own."""
+
+    async def play() -> JudgedRun:
+        async with demo_server(None, http=http) as server:
+            explored = ExploredServer(cassette=recorded, server=server)
+            await explored.begin()
+            return await explored.run(Variant(step="pairs", changes=changes), LEAST_TIMEOUT_S)
+
+    return trio.run(play, clock=MockClock(autojump_threshold=0))
+
+
 def test_an_answer_behind_a_cancel_is_odd(tmp_path: Path) -> None:
     """Up to 2025-11-25 it is advised against only; with `strict` it is a failure."""
     found, _ = explored(tmp_path, "answers-after-cancel", only=7)
@@ -115,6 +213,23 @@ def test_same_seed_same_rows(tmp_path: Path) -> None:
     assert runs[0] == runs[1]
     assert {"cells", "faults", "orders", "pairs"} == {row["step"] for row in runs[0][0]}
     assert ["rule:progress-increases"] == [one["oracle"] for one in runs[0][1]]
+
+
+@pytest.mark.parametrize(
+    ("limits", "pairs"),
+    [({}, False), ({"runs": 5}, False), ({"runs": 100}, True), ({"seconds": 20.0}, True)],
+)
+def test_pairs_are_tried_within_a_limit(
+    tmp_path: Path, limits: dict[str, Any], pairs: bool
+) -> None:
+    """Behind all single changes, as far as a number or a time allows; without either, not at
+    all.
+    """
+    _, rows = explored(tmp_path, only=7, **limits)
+    steps = [row.run.variant.step for row in rows]
+
+    assert pairs is ("pairs" in steps)
+    assert [one for one in steps if one != "pairs"] == steps[: steps.index("pairs")] if pairs else 1
 
 
 class BusyMachine(ExploredPeer):

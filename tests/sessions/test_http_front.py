@@ -20,7 +20,7 @@ from mcpmock.errors import CassetteError, McpMockError
 from mcpmock.playback.player import PlayerOptions
 from mcpmock.redaction.cassettes import scan_cassette
 from mcpmock.sessions import http_front
-from mcpmock.sessions.http_front import mint, recorded_path
+from mcpmock.sessions.http_front import MAX_SAID, mint, recorded_path
 from mcpmock.sessions.replay import Replay
 from mcpmock.sessions.run import Run, Setup, run_sessions
 from mcpmock.sessions.servers import Reach, Server
@@ -152,6 +152,24 @@ async def test_a_key_in_the_path(web: Web, tmp_path: Path, asked: str) -> None:
         dict(answer.headers)["location"],
     )
     assert response(7, {"seen": f"your key is {hole}."}) == answer.body
+
+
+async def test_many_lines_about_the_traffic(web: Web, tmp_path: Path) -> None:
+    """Only so many different ones are said."""
+
+    async def script(asked: Asked, reply: Reply) -> None:
+        await reply.whole(response(1), location=f"https://{asked.target[1:]}.example/")
+
+    web.server.script = script
+    async with running(web, recorder(web, tmp_path / "a.jsonl")):
+        caller = web.door.client()
+        for n in range(MAX_SAID + 3):
+            caller.target = f"/{n}"
+            await caller.post(PING)
+            await caller.answer()
+            caller = web.door.client()
+
+    assert MAX_SAID == len({*web.said}) == len(web.said)
 
 
 async def test_secrets_of_the_url(web: Web, tmp_path: Path) -> None:

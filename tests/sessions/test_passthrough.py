@@ -26,6 +26,7 @@ from mcpmock.sessions.stdio_front import StdioFront
 from mcpmock.sessions.take import Recording
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_router import TransportKind
+from tests.sessions.test_drive import LoggedIn
 from tests.sessions.test_proxy import COMMAND, client, servers
 from tests.sessions.web import URL, Web, running, web
 from tests.support import (
@@ -141,6 +142,16 @@ async def test_a_miss(
     )
     times = [event.t for event in told.takes[0].events]
     assert times == sorted(times)
+
+
+async def test_the_login_is_recorded(
+    web: Web, client: MemoryChannel, servers: list[MemoryChannel], tmp_path: Path
+) -> None:
+    """A take says how requests to its server were authorized."""
+    file = tmp_path / "a.jsonl"
+    await over_stdio(web, client, INITIALIZE, MISSED, server=LoggedIn(["server"]), file=file)
+
+    assert {"how": "oauth"} in [event.auth for event in load(file).takes[0].events]
 
 
 async def test_the_next_run(

@@ -11,6 +11,7 @@ import trio
 from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.channels.http.addresses import ListenAddress
 from mcpmock.errors import CannotStart, McpMockError
+from mcpmock.faults.control import run_of
 from mcpmock.protocol.messages import C2S, S2C
 from mcpmock.sessions import servers as servers_module
 from mcpmock.sessions import stdio_front
@@ -269,6 +270,17 @@ async def test_stdio_in_front_of_a_process(
     status, heard = await over_stdio(web, client, COMMAND)
 
     assert (3, [response(1, {"process": 1})]) == (status, heard)
+
+
+async def test_a_fault_that_ends_the_session(
+    web: Web, client: MemoryChannel, servers: list[MemoryChannel]
+) -> None:
+    """It is no failure to reach a server that is a process."""
+    client.send_nowait([c2s(PING)])
+    faults = run_of(["exit:code=5"], None)
+    setup = Setup(front=StdioFront(), back=COMMAND, faults=faults, say=web.said.append)
+
+    assert (5, []) == (await run_sessions(setup), web.said)
 
 
 async def test_a_command_that_cannot_be_started(

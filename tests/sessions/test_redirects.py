@@ -102,7 +102,7 @@ async def test_recorded_and_replayed(web: Web, tmp_path: Path, to: str, origin: 
     text = (tmp_path / "a.jsonl").read_text()
     older.write_text(text.replace(f'"{OURS}{to}"', f'"http://upstream.example:99{to}"'))
     other_port = tmp_path / "c.jsonl"
-    other_port.write_text(text.replace(f"127.0.0.1:{PORT}", "127.0.0.1:4711"))
+    other_port.write_text(text.replace(f"127.0.0.1:{PORT}", f"127.0.0.1:{PORT + 1}"))
     for file in (tmp_path / "a.jsonl", older, other_port):
         web.announced.clear()
         async with running(web, player(web, load(file))) as statuses:

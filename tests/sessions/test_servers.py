@@ -20,6 +20,7 @@ from mcpmock.channels.process import ProcessChannel
 from mcpmock.errors import CannotStart, McpMockError
 from mcpmock.sessions import servers
 from mcpmock.sessions.servers import Command, Reach
+from mcpmock.sessions.take import Say
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.http_sse import SseClient
 from mcpmock.transports.session_router import TransportKind
@@ -120,18 +121,24 @@ async def test_a_process_that_runs_already(monkeypatch: pytest.MonkeyPatch) -> N
     assert isinstance(second, MemoryChannel)
 
 
-def test_the_login_of_a_url() -> None:
-    """It is told, where there is one."""
+async def test_the_login_of_a_url() -> None:
+    """It is told, where there is one, and opened before the first conversation."""
     told: list[dict[str, Any]] = []
+    opened: list[Say] = []
 
     class Login:
+        def open(self, say: Say) -> None:
+            opened.append(say)
+
         def watch(self, watcher: Callable[[dict[str, Any]], None]) -> None:
             watcher({"how": "oauth"})
 
     Url.parse("http://localhost/mcp").watch_authorization(told.append)
-    Url.parse("http://localhost/mcp", credentials=Login()).watch_authorization(told.append)  # type: ignore[arg-type]
+    server = Url.parse("http://localhost/mcp", credentials=Login())  # type: ignore[arg-type]
+    server.watch_authorization(told.append)
+    await server.open(Reach(print))
 
-    assert [{"how": "oauth"}] == told
+    assert ([{"how": "oauth"}], [print]) == (told, opened)
 
 
 async def test_a_connection_that_fails() -> None:

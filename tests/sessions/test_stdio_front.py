@@ -199,11 +199,17 @@ async def test_packing(stage: Stage, tmp_path: Path, overwrite: bool, takes: int
 
 @pytest.mark.parametrize("signum", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 async def test_a_signal_while_recording(
-    autojump_clock: MockClock, stage: Stage, tmp_path: Path, signum: int
+    autojump_clock: MockClock,
+    stage: Stage,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    signum: int,
 ) -> None:
     """It is handed to the server, which is also told that its client left; late ones do nothing.
-    The recording says so, ahead of what the server does then.
+    The recording says so, ahead of what the server does then. A client that does not read is not
+    waited for.
     """
+    monkeypatch.setattr(MemoryChannel, "waits_for_reader", True)
 
     async def ask() -> None:
         stage.client.send_nowait([c2s(INITIALIZE)])

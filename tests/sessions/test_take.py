@@ -20,8 +20,11 @@ from mcpmock.channels.channel import MemoryChannel
 from mcpmock.errors import CannotStart, CassetteError, RecordingIncomplete
 from mcpmock.protocol.messages import C2S, S2C, Frame
 from mcpmock.sessions import servers
+from mcpmock.sessions.run import Setup, run_sessions
+from mcpmock.sessions.servers import Command
+from mcpmock.sessions.stdio_front import StdioFront
 from mcpmock.sessions.take import LOCK_TIMEOUT_S, Recording, open_take_recording
-from tests.sessions.test_stdio_front import Stage, cassette_file, files_in, recorded, stage
+from tests.sessions.test_stdio_front import COMMAND, Stage, cassette_file, files_in, recorded, stage
 from tests.support import INITIALIZE, WELCOME, c2s, call, exits, hangs_up, response, s2c
 
 __all__ = ["stage"]
@@ -185,6 +188,8 @@ async def test_a_server_that_cannot_start(
     monkeypatch.setattr(servers, "start_process", start)
     with pytest.raises(CannotStart):
         await recorded(Recording(output=file, overwrite=overwrite), print)
+    with pytest.raises(CannotStart):
+        await run_sessions(Setup(front=StdioFront(), back=Command(COMMAND), say=print))
 
     assert ([] if before is None else [file]) == files_in(tmp_path)
     assert before is None or before == file.read_bytes()
@@ -336,6 +341,25 @@ async def test_a_value_that_is_known_to_be_secret_later(tmp_path: Path) -> None:
         take.recorder().feed([s2c(response(1, {"token": secret}))], trio.current_time())
 
     assert b"battery" not in file.read_bytes()
+
+
+@pytest.mark.parametrize("full", [False, True])
+async def test_a_value_that_cannot_be_replaced_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, full: bool
+) -> None:
+    """The user hears where it is left: in a number, or anywhere if the disk is full."""
+    file, said = tmp_path / "a.jsonl", list[str]()
+    if full:
+        break_at(monkeypatch, "revise")
+    take = await open_take_recording(Recording(output=file), said.append)
+    async with take.recorded("stdio", ["server"]):
+        take.recorder().feed([c2s(call(1, "say", pin=12345678))], trio.current_time())
+        take.recorder().feed([s2c(response(1, {"token": "12345678"}))], trio.current_time())
+
+    number = "the value of a secret is left in event 1: numbers and split values are not replaced"
+    names = f"`mcpmock scan {file}` names the places"
+    any_ = f"secrets may be left in it: No space left on device; {names}"
+    assert [f"{file}: {any_ if full else number}"] == said
 
 
 async def test_strict_ends_the_session(

@@ -226,12 +226,18 @@ def test_a_file_that_is_another_one(tmp_path: Path) -> None:
     """Replaced by a rename (`fmt`), cut, or overwritten in place: it is read anew."""
     file, other = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
     followed = FollowedFile(file)
-    for way in ("first", "rename", "cut", "longer"):
+    for way, text in (
+        ("first", b"first"),
+        ("rename", b"first, renamed"),
+        ("rename", b"FIRST, RENAMED"),
+        ("cut", b"fi"),
+        ("longer", b"something longer"),
+    ):
         if way == "rename":
-            other.write_bytes(b"first, renamed")
+            other.write_bytes(text)
             other.rename(file)
         else:
-            file.write_bytes({"first": b"first", "cut": b"fi", "longer": b"something longer"}[way])
+            file.write_bytes(text)
         assert (file.read_bytes(), True) == followed.read(), way
 
 
