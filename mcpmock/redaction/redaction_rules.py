@@ -218,8 +218,7 @@ class RedactionRules:
     def _assigned_in(self, text: str) -> Iterator[Found]:
         for name in _NAME.finditer(text) if self.keys else ():
             kind = self.own_kind(name[0])
-            value = _VALUE.match(text, name.end()) if kind is not None else None
-            if kind is None or value is None:
+            if kind is None or (value := _VALUE.match(text, name.end())) is None:
                 continue
             group = next((one for one in value.groupdict() if value[one] is not None), None)
             if group is None:  # no secret: true, false or null

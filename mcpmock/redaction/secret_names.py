@@ -56,6 +56,6 @@ def kind_of_name(name: str) -> str | None:
         return None
     for size in (2, 1):
         ending = words[-size:]
-        if len(ending) == size and ending in SECRET_ENDINGS:
+        if ending in SECRET_ENDINGS:
             return "-".join(ending)
     return None

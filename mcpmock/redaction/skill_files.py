@@ -145,8 +145,6 @@ def _with_digests(raw: bytes, number: int, files: _SkillFiles) -> bytes:
                     place = (*start, *steps, "resources", index)
                     wanted[(*place, "digest")] = encode(digest_of(content))
                     wanted[(*place, "size")] = b"%d" % len(content)
-    if not wanted:
-        return raw
     found = [
         (span, wanted[tuple(path)])
         for path, span in walk(raw)

@@ -345,8 +345,7 @@ class TextRedactor(Struct, eq=False):
             value = text[span.start : span.end]
             if PLACEHOLDER in value:
                 self.table.reserve_in(value)
-            elif value.strip() and _insert_if_free(kept, before_digits(text, span)):
-                span = before_digits(text, span)
+            elif value.strip() and _insert_if_free(kept, span := before_digits(text, span)):
                 value = decoded(text[span.start : span.end])
                 own_name = self.rules.is_own(kind)
                 new = self.table.encoded_placeholder(kind, value, own=own_name)

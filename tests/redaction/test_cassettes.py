@@ -80,6 +80,21 @@ def test_redacting_replaces_them_and_nothing_else() -> None:
     assert done.data == redact_cassette(done.data).data
 
 
+def test_a_value_that_is_named_later() -> None:
+    """It is found in front of its name too, and goes; a header has no mark of what went from it."""
+    header = b'{"mcpmock":1,"target":["srv","correct horse battery"]}\n'
+    lines = [
+        b'{"n":1,"t":0,"d":"s2c","m":{"result":{"a":"correct horse battery"}}}\n',
+        b'{"n":2,"t":0,"d":"c2s","m":{"token":"correct horse battery"}}\n',
+    ]
+    data = sealed(header + b"".join(lines))
+    done = redact_cassette(data).data.splitlines()
+
+    assert [1, 2, 3] == [found.line for found in scan_cassette(data)]
+    assert done[0].startswith(b'{"mcpmock":1,"target":["srv","mcpmock:secret:token:1"],"redaction"')
+    assert [False, True, True] == [b'"redacted":true' in line for line in done[:3]]
+
+
 def test_placeholders_that_are_there_keep_their_numbers() -> None:
     """A new placeholder is none of those that the cassette has."""
     old = b'{"n":1,"d":"c2s","m":{"token":"mcpmock:secret:token:7"}}\n'

@@ -30,6 +30,7 @@ EXAMPLES = [
     "password: hunter2",
     "xoxb-your-token-here-123, AIzaSyD-EXAMPLE-EXAMPLE-EXAMPLE-EXAMPLE1",
     "glpat-xxxxxxxxxxxxxxxxxxxx",
+    "ghp_qwqwqwqwqwqwqwqwqwqwqwqwqwqwqwqwqwqw",
     "Cookie: session=abc123; path=/",
 ]
 

@@ -198,6 +198,40 @@ def test_a_known_number() -> None:
     assert {"t": f"see {HOLE}:account:2"} == arguments(redacted, t="see 12345678")
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("12345678", "<account:2>"),
+        ("see 12345678", "see <account-number:1>"),
+        ("12345678 it is", "<account-number:1> it is"),
+        ('"12345678" it is', '"<account:2>" it is'),
+        ('see "12345678"', 'see "<account:2>"'),
+        ("see 123456789", "see <account:2>"),
+    ],
+)
+def test_a_known_number_in_a_text(text: str, shown: str) -> None:
+    """It is the number where its digits are a part of the text, and a text of its own in quotes."""
+    redacted = redactor(key=["account"])
+    arguments(redacted, account=12345678)
+    shown = shown.replace("<", f"{HOLE}:").replace(">", "")
+    assert {"t": shown} == arguments(redacted, t=text)
+
+
+@pytest.mark.parametrize("others", [0, 100])
+@pytest.mark.parametrize("field", ["X-Api-Key", "Mcp-Session-Id"])
+def test_a_secret_that_a_rule_names_too(field: str, others: int) -> None:
+    """It goes from everything, as it did before the rule found it."""
+    redacted, value = redactor(key=["owner"]), "Lovelace-77"
+    redacted.learn({"token": "x"})
+    for n in range(others):
+        redacted.json(call(1, "t", token=f"t0ken-{n:04}"))
+    redacted.head(HttpRequest("GET", "/", [(field, value)]))
+    arguments(redacted, owner=value)
+
+    line = b'{"n":1,"t":0,"d":"c2s","m":{"id":1,"method":"%b"}}' % value.encode()
+    assert value.encode() not in redacted.known_in_line(line)
+
+
 @pytest.mark.parametrize("value", [True, False, None])
 def test_booleans_and_null_stay(value: bool | None) -> None:
     """They tell nothing."""
@@ -314,11 +348,13 @@ def test_heads() -> None:
     fields = [
         ("X-Customer", "C7"), ("Mcp-Param-Who", "Ada"), ("Host", "Ada.example"),
         ("Mcp-Method", "Ada"), ("Accept", "Ada"), ("X-Note", "by Ada"),
+        ("Mcp-Name", 'as {"customer":"C7"}'), ("X-Name", 'as {"customer":"C7"}'),
     ]  # fmt: skip
     head = rules.head(HttpRequest("POST", "/mcp?customer=C7", fields))
 
     assert [
         f"{HOLE}:x-customer:1", f"{HOLE}:who:2", "Ada.example", "Ada", "Ada", f"by {HOLE}:who:2",
+        'as {"customer":"C7"}', f'as {{"customer":"{HOLE}:x-customer:1"}}',
     ] == [value for _, value in head.headers]  # fmt: skip
     assert isinstance(head, HttpRequest)
     assert f"/mcp?customer={HOLE}:x-customer:1" == head.target
@@ -380,6 +416,11 @@ def test_hashes() -> None:
     number = one["who"].rpartition(":")[2]
     assert (12, True) == (len(number), number.isdigit())
     assert one["list"]["who"].startswith(f"{HOLE}:who-number:")
+    hashed = rules.with_hashes("k")
+    assert [True, True, False] == [
+        (one + other).hashed for one, other in ((hashed, rules), (rules, hashed), (rules, rules))
+    ]
+    assert b"k" == (rules + hashed).hash_key
     for missing in (None, ""):
         with pytest.raises(RedactionRuleError, match="set MCPMOCK_HASH_KEY"):
             rules.with_hashes(missing)

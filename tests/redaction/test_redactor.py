@@ -84,6 +84,24 @@ def test_formats_keep_their_surroundings(text: str, shown: str) -> None:
     assert HOLE.sub(b"", shown.encode()) == HOLE.sub(b"", Redactor().text(text.encode()))
 
 
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("see c0rrect-horse now", "see {}:1 now"),
+        ("see c0rrect-horse77 now", "see {}:2 now"),
+        ("c0rrect-horse77, c0rrect-horse", "{}:2, {}:1"),
+        ("c0rrect-horse-7", "{}:1-7"),
+    ],
+)
+def test_digits_behind_a_known_value(text: str, shown: str) -> None:
+    """They belong to another value: behind a placeholder they would be a part of its number."""
+    redactor = Redactor()
+    redactor.json(b'{"password":"c0rrect-horse"}')
+    shown = shown.replace("{}", "mcpmock:secret:password")
+
+    assert f'{{"a":"{shown}"}}'.encode() == redactor.json(b'{"a":"%b"}' % text.encode())
+
+
 def test_private_keys_keep_their_markers() -> None:
     """Of a private key the markers stay."""
     clean = Redactor().json(b'{"text":"%b"}' % PEM.encode())
@@ -175,6 +193,7 @@ def test_a_torn_secret() -> None:
         ("TOKEN=%ff%00abc x", "TOKEN=mcpmock:secret:token:1 x"),
         ("password=a password=b password=a", "password={p}:1 password={p}:2 password={p}:1"),
         ("url?token=abc", "url?token={t}"),
+        ("https://u:token=abc12345@h/x", "https://u:token=mcpmock:secret:token:1"),
     ],
 )
 def test_text(text: str, shown: str) -> None:

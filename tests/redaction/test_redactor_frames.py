@@ -46,6 +46,24 @@ def test_without_secrets_it_is_the_very_same_object(raw: bytes, fact: Fact | Non
     assert 0 == redactor.table.count
 
 
+def test_what_a_redacted_frame_keeps() -> None:
+    """Its direction, end, exchange, and how its body was encoded."""
+    frame = Frame(S2C, b'{"token":"abc"}', b"", exchange=7)
+    frame.decoded = "gzip"
+    kept = Redactor().frame(frame)
+
+    assert b'{"token":"mcpmock:secret:token:1"}' == kept.raw
+    assert (S2C, b"", 7, "gzip") == (kept.direction, kept.eol, kept.exchange, kept.decoded)
+
+
+def test_the_number_of_a_placeholder_in_an_event() -> None:
+    """A placeholder that a server sends as the id of an event keeps its number."""
+    redactor = Redactor()
+    redactor.frame(Frame(S2C, fact=SseMeta(id="mcpmock:secret:token:4"), exchange=7))
+
+    assert b'{"token":"mcpmock:secret:token:5"}' == redactor.json(b'{"token":"abc"}')
+
+
 def test_a_head_loses_its_secrets_and_nothing_else() -> None:
     """Names, order and repetitions of the fields stay, and so does the frame that crosses."""
     headers = [("b", "1"), ("AUTHORIZATION", f"Bearer {JWT}"), ("b", "2"), ("X", f"see {JWT}")]
