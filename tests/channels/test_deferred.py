@@ -24,16 +24,20 @@ async def test_nobody_needs_it(autojump_clock: MockClock) -> None:
         nursery.start_soon(lazy.run)
         await trio.sleep(60)
         await lazy.flush()
-        lazy.interrupt(2)
+        assert not lazy.interrupt(2)
         nursery.cancel_scope.cancel()
     await lazy.aclose()
 
     assert 0 == lazy.held(ONE)
 
 
-async def test_what_was_sent_before(autojump_clock: MockClock) -> None:
+@pytest.mark.parametrize("goes_on", [True, False])
+async def test_what_was_sent_before(
+    monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock, goes_on: bool
+) -> None:
     """It is held until the end is open, and goes first; then all is as with that end."""
     ends: list[MemoryChannel] = []
+    monkeypatch.setattr(MemoryChannel, "interrupt", lambda _self, _signum: goes_on)
 
     async def open_it() -> MessageChannel:
         await trio.sleep(5)
@@ -58,7 +62,7 @@ async def test_what_was_sent_before(autojump_clock: MockClock) -> None:
         assert [s2c(b"5")] == await receive()
         with pytest.raises(trio.EndOfChannel):
             await lazy.accept()
-        lazy.interrupt(2)
+        assert goes_on is lazy.interrupt(2)
         lazy.held(ONE)
         await lazy.aclose()
         nursery.cancel_scope.cancel()

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 import trio
-from trio.testing import wait_all_tasks_blocked
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mcpmock.channels import process
 from mcpmock.channels.channel import MAX_HELD_BYTES, Receive
@@ -91,8 +91,10 @@ async def pids_of(channel: ProcessChannel) -> list[int]:
     return pids_in((await channel.receive())[0].raw)
 
 
-async def test_three_ways_out_and_the_exit_last() -> None:
-    """Output comes as lines and its end, standard error as written, and the exit behind them."""
+async def test_three_ways_out_and_the_exit_last(mock_clock: MockClock) -> None:
+    """Output comes as lines and its end, standard error as written, and the exit behind them, at
+    once: the clock stands still.
+    """
     async with started(shell("echo one; printf torn; echo log >&2; exit 3")) as channel:
         found = [seen(frame) for frame in await everything(channel)]
 

@@ -119,12 +119,17 @@ async def test_one_that_cannot_start() -> None:
         )
         made.channel.send_nowait([c2s(b"lost")])
         await made.channel.room(c2s(b""))
+        await made.channel.flush()
+        made.channel.leave_to_client()
+        made.channel.abandon()
+        assert 0 == made.channel.held(c2s(b""))
         assert not made.channel.interrupt(signal.SIGTERM)
         assert StopSignal(signal.SIGTERM) == (await made.next_of(StopSignal)).fact
         made.channel.send_nowait([BEGIN])
         assert RestartStep("started") == await made.step()
         made.channel.send_nowait([c2s(b"here")])
         assert b"here" == (await made.next_of(None)).raw
+        assert made.channel.interrupt(signal.SIGTERM)
 
 
 async def test_a_client_that_decides() -> None:

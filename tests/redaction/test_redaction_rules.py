@@ -246,6 +246,7 @@ EVERYTHING: dict[str, list[str]] = {"key": ["*"], "value": [r"[\s\S]+"], "path":
     [
         request("abc-1", "tools/list", {"cursor": "next-1"}),
         b'{"jsonrpc":"2.0","id":"x","method":"ping"}',
+        rb'{"jsonrpc":"2.0","id":"{\"who\":\"Ada\"}","method":"ping"}',
         b'{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"x1"}}',
         b'{"jsonrpc":"2.0","method":"notifications/progress","params":'
         b'{"progressToken":"tok","progress":1,"total":2}}',

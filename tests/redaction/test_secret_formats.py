@@ -63,6 +63,7 @@ def test_assignments(text: bytes, found: list[tuple[bytes, str]]) -> None:
         (b"password: c0rrect-horse", [b"c0rrect-horse"]),
         (b"Cookie: sid=a b; path=/", [b"sid=a b; path=/"]),
         (b"Cookie: of chocolate", []),
+        (b"password: of n = 5 letters", []),
         *((b"API_KEY=" + value, []) for value in (b"${KEY}", b"None", b"API_KEY", b"null")),
     ],
 )

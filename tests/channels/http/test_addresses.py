@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 import ssl
+import sys
 
 import pytest
 import trio
@@ -14,6 +15,7 @@ from mcpmock.channels.http import addresses
 from mcpmock.channels.http.addresses import (
     CONNECT_TIMEOUT_S,
     ListenAddress,
+    bound_port,
     connector,
     is_loopback,
 )
@@ -76,6 +78,21 @@ async def test_listening(host: str) -> None:
     assert 1 == len({listener.socket.getsockname()[1] for listener in sockets})
     for listener in sockets:
         await listener.aclose()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux shares a port fairly")
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost"])
+def test_listening_together(host: str) -> None:
+    """Each of several processes gets sockets on one port, which no other can take."""
+    made = ListenAddress(host).listen_shared(3)
+    sockets = [one for each in made for one in each]
+    [port] = {bound_port(one) for one in sockets}
+    with pytest.raises(CannotListen, match="Address already in use"):
+        ListenAddress(host, port).listen_shared(3)
+    for one in sockets:
+        one.close()
+
+    assert 3 == len(made)
 
 
 @pytest.mark.parametrize(

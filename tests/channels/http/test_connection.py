@@ -242,6 +242,22 @@ async def test_bad_requests(autojump_clock: MockClock, name: str) -> None:
         assert [] == door.told
 
 
+async def test_a_refused_client_that_goes_on(autojump_clock: MockClock) -> None:
+    """What it still sends is read, for a while: a close would be a reset for it, and the refusal
+    lost.
+    """
+    async with front(body_limit=1000) as door:
+        client = door.connect()
+        await client.send(post(b"x" * 2000)[:-2000])
+        assert 413 == int((await client.stream.receive_some()).split()[1])
+        for _ in range(10):
+            await client.stream.send_all(b"x" * 100)
+            await wait_all_tasks_blocked()
+        await trio.sleep(CLOSE_TIMEOUT_S)
+        with pytest.raises(trio.BrokenResourceError):
+            await client.stream.send_all(b"x")
+
+
 async def test_a_refusal_of_head_has_no_body(autojump_clock: MockClock) -> None:
     """The answer to HEAD is a head, also if it is a refusal."""
     async with front() as door:

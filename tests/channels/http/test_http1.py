@@ -140,7 +140,9 @@ def test_a_whole_request_is_counted() -> None:
         ("content-length", "7"), ("A", "b")
     ).write(b"{}", last=True)
     assert begin + b"Content-Length: 0\r\n\r\n" == post_of().write(b"", last=True)
-    assert b"GET /mcp HTTP/1.1\r\nHost: h\r\n\r\n" == post_of(method="GET").write(b"", last=True)
+    get = b"GET /mcp HTTP/1.1\r\nHost: h\r\n"
+    assert get + b"\r\n" == post_of(method="GET").write(b"", last=True)
+    assert get + b"Content-Length: 2\r\n\r\n{}" == post_of(method="GET").write(b"{}", last=True)
 
 
 def test_a_request_in_pieces() -> None:

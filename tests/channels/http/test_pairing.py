@@ -97,24 +97,28 @@ LAST = answer(b"[]").replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
 
 
 @pytest.mark.parametrize(
-    ("ended", "answered", "heard", "told"),
+    ("ended", "body", "answered", "heard", "told"),
     [
-        (True, b"", [], ["left"]),
-        (True, b"no HTTP\r\n\r\n", [502, "eof"], []),
-        (True, answer(b"[]"), [200, "eof"], []),
-        (False, b"", ["closed"], []),
-        (False, LAST, [200, "eof"], [1]),
+        (True, b"{}", b"", [], ["left"]),
+        (True, b"{}", b"no HTTP\r\n\r\n", [502, "eof"], []),
+        (True, b"{}", answer(b"[]"), [200, "eof"], []),
+        (False, b"{}", b"", ["closed"], []),
+        (False, b"{}", answer(b"[]"), [200, "eof"], []),
+        (False, b"{}", LAST, [200, "eof"], [1]),
+        (False, b"x" * (8 << 20), answer(b"[]"), [200, "eof"], [1]),
     ],
 )
 async def test_what_the_server_does_to_its_connection(
     autojump_clock: MockClock,
     ended: bool,
+    body: bytes,
     answered: bytes,
     heard: list[object],
     told: list[object],
 ) -> None:
     """A close is passed on: behind the exchange, or at once to a client that has ended its input.
-    What is no HTTP is an error of the exchange.
+    What is no HTTP is an error of the exchange. An answer before the end of its request is the
+    last one, too.
     """
     ours, theirs = socket_pair()
     client = Client()
@@ -129,7 +133,7 @@ async def test_what_the_server_does_to_its_connection(
     channel = HttpClientChannel(connect, UPSTREAM, client_of=lambda _: Carrier())  # type: ignore[arg-type, return-value]
     async with trio.open_nursery() as nursery:
         nursery.start_soon(channel.run)
-        channel.send_nowait(said(1, request(), b"{}"))
+        channel.send_nowait(said(1, request(), body))
         receive = await channel.accept()
         nursery.start_soon(_replies, theirs, answered)
         found = shown(await everything(receive))
@@ -143,6 +147,6 @@ async def test_what_the_server_does_to_its_connection(
 
 
 async def _replies(stream: trio.abc.Stream, answered: bytes) -> None:
-    while not (await stream.receive_some()).endswith(b"{}"):
+    while not (await stream.receive_some()).endswith((b"{}", b"x")):
         pass
     await (stream.send_all(answered) if answered else stream.aclose())

@@ -214,7 +214,11 @@ async def test_a_channel_that_closes_ends_what_is_open(autojump_clock: MockClock
         await first(channel)
         await first(channel)
         channel.send_nowait(of(2, STREAM, b"1"))
-        await channel.aclose()
+        with pytest.RaisesGroup(trio.EndOfChannel):
+            async with trio.open_nursery() as nursery:
+                nursery.start_soon(channel.accept)
+                await wait_all_tasks_blocked()
+                await channel.aclose()
 
         assert (await waiting.rest()).startswith(b"HTTP/1.1 503 Service Unavailable\r\n")
         assert (await reading.rest()).endswith(b"9\r\ndata: 1\n\n\r\n")

@@ -77,6 +77,23 @@ async def test_reading_from_a_socket_can_be_interrupted() -> None:
     await far.aclose()
 
 
+async def test_what_no_memory_stream_can_say() -> None:
+    """It has no descriptor, and tells nothing of the other end."""
+    ours, theirs = memory_stream_pair()
+    wire = Wire(ours)
+    await theirs.send_all(b"x")
+
+    assert (None, 0, False, False) == (
+        wire.fileno(), wire.unread(), wire.is_peer_open(), wire.readable(),
+    )  # fmt: skip
+    assert not wire.end_output()
+    wire.reset_on_close()
+    wire.close()
+    await wait_all_tasks_blocked()
+    with pytest.raises(trio.BrokenResourceError):
+        await theirs.send_all(b"y")
+
+
 @pytest.mark.e2e
 async def test_the_ends_of_a_socket() -> None:
     """An end and a reset differ, and both are seen without a read."""
