@@ -268,6 +268,13 @@ def test_what_the_protocol_needs_stays(message: bytes) -> None:
     assert message == redactor(**EVERYTHING).json(message)
 
 
+@pytest.mark.parametrize("text", ['{"token":"T","who":"Ada"}', 'as {"token":"T","who":"Ada"}'])
+def test_a_secret_in_what_the_protocol_needs(text: str) -> None:
+    """The built-in rules alone look into it."""
+    redacted = redactor(**EVERYTHING).json(request(text, "ping"))
+    assert text.replace('"T"', f'"{HOLE}:token:1"') == json.loads(redacted)["id"]
+
+
 def test_a_rule_for_everything_leaves_a_handshake_readable() -> None:
     """The revision that was asked for, and who asked in which capabilities, can still be read."""
     redacted = json.loads(redactor(**EVERYTHING).json(INITIALIZE))

@@ -254,6 +254,7 @@ async def test_a_refused_client_that_goes_on(autojump_clock: MockClock) -> None:
             await client.stream.send_all(b"x" * 100)
             await wait_all_tasks_blocked()
         await trio.sleep(CLOSE_TIMEOUT_S)
+        await wait_all_tasks_blocked()
         with pytest.raises(trio.BrokenResourceError):
             await client.stream.send_all(b"x")
 
