@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 import trio
-from trio.testing import MockClock
+from trio.testing import MockClock, wait_all_tasks_blocked
 
-from mcpmock.cassette.file import load
+from mcpmock.cassette.file import load, open_take
 from mcpmock.cassette.model import Cassette, Oversize
 from mcpmock.channels.channel import MemoryChannel, memory_pair
 from mcpmock.channels.fd import borrow
@@ -38,7 +38,7 @@ from mcpmock.sessions.drive import (
 )
 from mcpmock.sessions.run import Setup, run_sessions
 from mcpmock.sessions.servers import Command, Server
-from mcpmock.sessions.take import Recording, Say
+from mcpmock.sessions.take import LOCK_TIMEOUT_S, Recording, Say
 from mcpmock.sessions.url_server import Url
 from mcpmock.transports.session_router import TransportKind
 from tests.sessions.web import URL, Web, web
@@ -182,6 +182,29 @@ async def test_told_to_stop(
         assert 130 == await drive(TWO, lambda _line: None, recording=recording)
     assert 1 == len(started)
     assert [True] == [take.sealed for take in load(output).takes]
+
+
+async def test_told_to_stop_before_the_first_session(
+    web: Web, autojump_clock: MockClock, tmp_path: Path
+) -> None:
+    """Nothing is sent or recorded: the file may have been waited for."""
+    file = tmp_path / "b.jsonl"
+    holder = open_take(file)
+    assert holder is not None
+
+    async def stop() -> None:
+        await trio.sleep(LOCK_TIMEOUT_S / 2)
+        signal.raise_signal(signal.SIGINT)
+        await wait_all_tasks_blocked()
+        holder.discard()
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(stop)
+        recording = Recording(output=file)
+        assert 130 == await drive(TWO, lambda _line: None, Url.parse(URL), recording=recording)
+
+    [take] = load(file).takes
+    assert ([], True, []) == (take.events, take.sealed, web.server.asked)
 
 
 async def test_a_folder(plays: Plays, tmp_path: Path) -> None:

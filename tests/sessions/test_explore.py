@@ -254,6 +254,45 @@ class BusyMachine(ExploredPeer):
         return f"drive {plan}"
 
 
+@pytest.mark.parametrize(
+    ("slowest", "given", "limits"),
+    [
+        (0.0, None, [10.0, 1.0]),
+        (1.0, None, [10.0, 5.0]),
+        (5.0, None, [25.0, 25.0]),
+        (0.0, 0.5, [0.5, 0.5]),
+        (0.0, 60.0, [60.0, 1.0]),
+    ],
+)
+def test_how_long_a_silence_is_waited_for(
+    tmp_path: Path, slowest: float, given: float | None, limits: list[float]
+) -> None:
+    """As long as the user says, and as long as a slow peer needs; once one was waited for in full,
+    the next are waited for as long as a peer of this speed needs.
+    """
+    waited: list[float] = []
+
+    class Noting(BusyMachine):
+        async def run(self, variant: Variant, hang_limit: float) -> JudgedRun:
+            waited.append(hang_limit)
+            return await super().run(variant, hang_limit)
+
+    peer = Noting("cells", "orders")
+    peer.slowest = slowest  # type: ignore[misc]
+    explorer = Explorer(
+        peer=peer,
+        space=Space(side="server", events=load(RECORDED).takes[0].events, kinds=[], only=10),
+        limits=Limits(runs=2, timeout=given),
+        output=tmp_path,
+    )
+
+    async def explore() -> Exploration:
+        return await explorer.explore(trio.Event())
+
+    trio.run(explore, clock=MockClock(autojump_threshold=0))
+    assert limits == waited[:2]
+
+
 class SlowServer(BusyMachine):
     """A peer that hangs once; from then on it is only slower than a shortened time."""
 
