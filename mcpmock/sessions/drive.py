@@ -259,7 +259,6 @@ class Drive:
 
     async def hold(self, client: Stage, number: int, **how: Any) -> None:
         """Hold one session of a client, with a server of its own."""
-        await trio.lowlevel.checkpoint_if_cancelled()
         conversation = Conversation(
             number=number, head=[client], recorder_at_server=True, renews=False, **how
         )
