@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import subprocess
+import sys
 from typing import Any
 
 import pytest
@@ -41,7 +42,7 @@ def test_what_is_started(
     def start(words: list[str], **_how: Any) -> None:
         found.append(words)
 
-    monkeypatch.setattr(browser.sys, "platform", platform)
+    monkeypatch.setattr(sys, "platform", platform)
     monkeypatch.setenv("BROWSER", given)
     monkeypatch.setattr(browser, "which", lambda _program: "/bin/x" if there else None)
     monkeypatch.setattr(subprocess, "Popen", start)

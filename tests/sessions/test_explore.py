@@ -229,7 +229,7 @@ def test_pairs_are_tried_within_a_limit(
     steps = [row.run.variant.step for row in rows]
 
     assert pairs is ("pairs" in steps)
-    assert [one for one in steps if one != "pairs"] == steps[: steps.index("pairs")] if pairs else 1
+    assert steps == sorted(steps, key="pairs".__eq__)
 
 
 class BusyMachine(ExploredPeer):
@@ -252,6 +252,9 @@ class BusyMachine(ExploredPeer):
 
     def command(self, plan: Path) -> str:
         return f"drive {plan}"
+
+    def encoded(self, cassette: Cassette) -> bytes:
+        raise AssertionError("unreachable because no run has a recording")
 
 
 @pytest.mark.parametrize(
@@ -278,7 +281,7 @@ def test_how_long_a_silence_is_waited_for(
             return await super().run(variant, hang_limit)
 
     peer = Noting("cells", "orders")
-    peer.slowest = slowest  # type: ignore[misc]
+    peer.slowest = slowest
     explorer = Explorer(
         peer=peer,
         space=Space(side="server", events=load(RECORDED).takes[0].events, kinds=[], only=10),
