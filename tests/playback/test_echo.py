@@ -190,6 +190,16 @@ def test_numbers_and_members_are_loosened_and_not_given_back() -> None:
     assert {"x": 1, **said("elsewhere")} == answer["result"]
 
 
+def test_hashes_of_secrets_whose_key_is_not_known() -> None:
+    """They stand for any value, as other placeholders do."""
+    hole = "mcpmock:secret:token:123456789012"
+    events = c(call(1, "f", city="Oslo", key=hole)), s(response(1, said(f"Oslo {hole}")))
+    played = echoing(cassette(*events), "$.arguments.city")
+
+    live = call(2, "f", city="Rome", key="hunter22")
+    assert said("Oslo hunter22") == asked(played, live)["result"]
+
+
 def test_words_of_the_protocol_stay() -> None:
     """Methods, ids, types, names of tools and schemas are never replaced."""
     result = {"type": "f", "tools": [{"name": "f"}], "text": "f"}

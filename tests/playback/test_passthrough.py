@@ -173,6 +173,16 @@ def test_long_lines() -> None:
     played.at(6, server=piece, to_client=piece)
 
 
+def test_long_lines_beside_standard_error() -> None:
+    """What comes between the pieces of a line is no part of it: the server's question is open."""
+    played = greeted()
+    pieces = [Frame(S2C, ASK[:9], b"", Fragment()), Frame(S2C, ASK[9:], b"\n", Fragment(last=True))]
+    for now, frame in enumerate((pieces[0], logs("up\n"), pieces[1]), 3):
+        played.at(now, server=frame, to_client=frame)
+
+    played.at(6, client=response(1), to_server=response(1))
+
+
 def test_the_end() -> None:
     """The client's reaches the real server, and its end is that of the session; the recorded end
     does not count any more.

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 from msgspec import UNSET
+from msgspec.structs import replace
 
-from mcpmock.cassette.model import Cassette
+from mcpmock.cassette.model import Cassette, Event, Gap
 from mcpmock.cassette.parser import read
 from mcpmock.playback.miss import Miss
 from mcpmock.playback.plan.builder import build_plan
@@ -297,6 +298,18 @@ def test_what_asks_nothing_stays_as_it_is(raw: bytes) -> None:
     [recorded] = cassette(*OPENING, c(request(7, "tools/list")), c(raw)).episodes()
 
     assert raw == translate(recorded, "2026-07-28").events[-1].payload
+
+
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_notes_of_the_recorder(revision: str) -> None:
+    """What crossed no wire (gaps, receipts of faults) is in the way of no translation."""
+    note = Event(n=1, gap=Gap(bytes=5, events=1, reason="x"))
+    for recorded in (HTTP_MODERN, cassette(*RECORDED_MODERN), cassette(*RECORDED_LEGACY)):
+        [found] = recorded.episodes()
+        noted = replace(found, events=[note, *found.events, note])
+        left = [one for one in translate(noted, revision).events if one.gap is UNSET]
+
+        assert left == translate(found, revision).events
 
 
 def test_revisions_spoken() -> None:
