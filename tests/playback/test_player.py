@@ -453,3 +453,29 @@ def test_a_plan_that_takes_over_behind_progress() -> None:
     played.at(0.003, client=notification("notifications/unknown"))
     played.at(0.003, client=reply)
     played.at(0.004, to_client=response(2))
+
+
+ODD = notification("notifications/mine")
+"""Nothing recorded: what was answered from a table is planned from here on."""
+
+
+def test_an_answer_behind_progress_where_the_plan_begins() -> None:
+    """The client has time to read the progress of a call, whatever came in between."""
+    asked, other = request(1, "a", token=1), request(2, "b")
+    said = c(asked), s(progress(1)), c(other), s(response(1)), s(response(2))
+    played = play(*OPENING, *said)
+    played.at(0, client=[INITIALIZE, INITIALIZED], to_client=WELCOME)
+    played.at(1, client=asked, to_client=progress(1))
+
+    played.at(1.001, client=[ODD, other]).at(1.002, to_client=[response(1), response(2)])
+
+
+def test_what_follows_an_answer_that_waits_where_the_plan_begins() -> None:
+    """It comes behind it, as it was recorded."""
+    asked, question, reply = request(1, "a", token=1), request("r", "roots/list"), response("r")
+    said = c(asked), s(progress(1)), s(question), s(response(1)), c(reply), s(progress(1, 2))
+    played = play(*OPENING, *said)
+    played.at(0, client=[INITIALIZE, INITIALIZED], to_client=WELCOME)
+    played.at(1, client=asked, to_client=[progress(1), question])
+
+    played.at(1.001, client=[ODD, reply]).at(1.002, to_client=[response(1), progress(1, 2)])
