@@ -13,9 +13,10 @@ from functools import partial
 from pathlib import Path
 
 from bench_parts.client import Session, limited
+from bench_parts.over_http import FLOOD_CONNECTIONS
 from bench_parts.over_pipes import PipeSession
 from bench_parts.rows import Row, Workshop, http_rows, stdio_rows
-from bench_parts.traffic import Traffic
+from bench_parts.traffic import Group, Traffic
 from bench_parts.unbounded import flood_without_bound
 
 MEMBERS = {
@@ -125,12 +126,16 @@ def _runs(
     for name in filter(rows.__contains__, _ONE_BY_ONE):
         what, program = _named(rows[name])
         yield f"{what} one by one", program, partial(_trips, shop, rows[name], trips, "stdio")
-    follows = traffic.follows(_FIRST_ID + calls + _TRIPS, _HTTP_TRIPS)
+    first = _FIRST_ID + calls + _TRIPS
+    follows = traffic.follows(first, _HTTP_TRIPS)
+    floods = [traffic.mixed(first + n * _TRIPS, _TRIPS) for n in (1, 2)]
     for name in filter(rows.__contains__, _HTTP):
         what, program = _named(rows[name])
         for kind, asked in (("JSON", trips[:_HTTP_TRIPS]), ("stream", follows)):
             run = partial(_trips, shop, rows[name], asked, kind)
             yield f"{what} over HTTP, {kind}", program, run
+        run = partial(_at_once, shop, rows[name], floods)
+        yield f"{what} over HTTP, {FLOOD_CONNECTIONS} at once", program, run
     proxy = Row("proxy", [*shop.mcpmock, "proxy", "--", *shop.server])
     for row in (rows["record"], proxy, rows["replay"]):
         yield f"start of {row.name} to its first answer", "mcpmock", partial(_start, shop, row)
@@ -181,6 +186,17 @@ def _trips(
         yield "us a call", (used(session.pid) - before) / len(times) * 1e6
     if not row.http:
         yield "p50 us", statistics.median(times) * 1e6
+
+
+def _at_once(
+    shop: Workshop, row: Row, floods: Sequence[Sequence[Group]]
+) -> Iterator[tuple[str, float]]:
+    with _open(shop, row, "flood") as session:
+        session.initialize()
+        for flood in floods:  # the last one counts
+            before = used(session.pid)
+            requests = session.flood(flood).requests
+        yield "us a call", (used(session.pid) - before) / requests * 1e6
 
 
 def _start(shop: Workshop, row: Row) -> Iterator[tuple[str, float]]:
