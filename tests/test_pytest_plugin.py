@@ -108,6 +108,23 @@ def test_it(mcpmock_server):
 
 
 @pytest.mark.e2e
+@pytest.mark.parametrize("fixture", ["server", "server.stdio", "server.url", "faults"])
+def test_no_client_connected(run: pytest.Pytester, fixture: str) -> None:
+    """To have an address is not to use it."""
+    name, _, attribute = fixture.partition(".")
+    source = f"""
+@pytest.mark.mcpmock("weather.jsonl", unused="fail")
+def test_it(mcpmock_{name}):
+    assert mcpmock_{name}{attribute and f".{attribute}"} is not None
+"""
+    result = suite(run, source)
+
+    result.assert_outcomes(passed=1, errors=1)
+    line = "*mcpmock: cassettes/weather.jsonl was not replayed: no client connected*"
+    result.stdout.fnmatch_lines([line])
+
+
+@pytest.mark.e2e
 def test_only_tests_that_passed_are_held_to_it(run: pytest.Pytester) -> None:
     """A test that failed, was skipped or deselected is not, nor is any test of that cassette: one
     line says so.

@@ -131,7 +131,7 @@ class ReplayServer(ThreadServer):
         return Setup(
             front=front,
             replay=self._replay,
-            faults=self._run,
+            faults=self.fault_run,
             authorization=self._authorization,
             observers=[self.log.watch],
             say=say,

@@ -29,8 +29,8 @@ class ThreadServer:
     def __init__(self, main: Callable[..., Any], run: FaultRun) -> None:
         self.log = Log()
         self._recorded = RecordedCalls()
-        self._run = run
-        self._faults = FaultControl(run, self.log.asked)
+        self.fault_run = run
+        self._faults = FaultControl(run, self.log.asked, Lock())
         self._serving = main
         self._starting = Lock()
         self._thread: Thread[ServerPlace] | None = None

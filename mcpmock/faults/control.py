@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from threading import Lock
 from typing import Any, TypeGuard
 
 from mcpmock.faults.fault import Fault, PlanError
@@ -108,11 +108,14 @@ class FaultControl:
     """
 
     def __init__(
-        self, run: FaultRun, asked: Callable[[], Sequence[Asked] | None] = lambda: None
+        self,
+        run: FaultRun,
+        asked: Callable[[], Sequence[Asked] | None] = lambda: None,
+        lock: AbstractContextManager[object] | None = None,
     ) -> None:
         self._run = run
         self._asked = asked
-        self._lock = Lock()
+        self._lock = nullcontext() if lock is None else lock
 
     @property
     def seed(self) -> int:

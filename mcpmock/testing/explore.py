@@ -209,7 +209,7 @@ class ItemExplorer:
         with using(settings, self.item.nodeid, self.store) as use:
             listening = Listening.to(use)
             if self.use.live is not None:
-                use.live = SessionLog(use.server.log, use.server._run)
+                use.live = SessionLog(use.server.log, use.server.fault_run)
             self.item.funcargs["mcpmock_server"] = use.server
             error = self.body.run(use.server.close, self._seed)
             if self.body.virtual and use.server.serves:

@@ -107,7 +107,7 @@ class ServerUses:
         if self.coverage is not None:
             self.coverage.watch(use.server.log, use.settings.path)
         if self.pages and not shared:
-            use.live = SessionLog(use.server.log, use.server._run)
+            use.live = SessionLog(use.server.log, use.server.fault_run)
 
     def judge(self) -> None:
         """Fail a test that passed so far, for what its servers of `mcpmock_serve` saw."""

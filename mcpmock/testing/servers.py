@@ -41,7 +41,7 @@ from mcpmock.transports.session_router import TransportKind
 from .cassette_store import CassetteStore
 from .failure import MAX_LINES, SessionLog, describe
 from .settings import Settings
-from .unused import IGNORE, CassetteUse, unused_requests
+from .unused import IGNORE, CassetteUse, unused_requests, why_idle
 
 if TYPE_CHECKING:
     from mcpmock.api.drive import Driven
@@ -175,7 +175,7 @@ class RecordingServer(ThreadServer):
             front=LocalFront(ready),
             back=self._server,
             replay=self._replay,
-            faults=self._run,
+            faults=self.fault_run,
             recording=Recording(
                 output=self._output, test=self._test, rules=self._settings.redaction_rules()
             ),
@@ -294,13 +294,14 @@ class ServerUse:
         """Return how a test that passed used its cassette. No request is unused while a real server
         is recorded.
         """
-        settings = self.settings
-        real = settings.records or settings.extends
+        settings, server = self.settings, self.server
+        real = settings.records or settings.extends or isinstance(server, RecordingServer)
         return CassetteUse(
             cassette=str(settings.path),
             shown=settings.shown,
             unused=IGNORE if real else settings.unused,
-            left=[] if real else list(unused_requests(self.server.log)),
+            left=[] if real else list(unused_requests(server.log)),
+            idle="" if real else why_idle(server.log, server.cassette),
         )
 
     def describe(self, session: Path | None = None, *, messages: bool = True) -> str:

@@ -1,9 +1,10 @@
 """Unused recorded requests, added up over all tests of a cassette.
 
-A recorded request is unused if no test that played its session sent it. A cassette is judged when
-the run is over, and only if all of its tests passed: a test that was skipped, deselected, not
-collected or that failed might have sent the request. `unused_requests` are those of one test;
-`plugin_session` collects the reports, also those of xdist workers, so they are plain values.
+A recorded request is unused if no test that played its session sent it; a cassette, if no client
+sent anything in any of its tests. A cassette is judged when the run is over, and only if all of its
+tests passed: a test that was skipped, deselected, not collected or that failed might have sent the
+request. `unused_requests` are those of one test; `plugin_session` collects the reports, also those
+of xdist workers, so they are plain values.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     import pytest
 
     from mcpmock.api.log import Log
+    from mcpmock.cassette.model import Cassette
 
 IGNORE, WARN, FAIL = UNUSED = ("ignore", "warn", "fail")
 """How recorded requests are treated that no test sent."""
@@ -36,6 +38,21 @@ class CassetteUse(TypedDict):
     """By session, the requests that this test did not send: method, tool, arguments and event, by
     their place in the session.
     """
+    idle: str
+    """Why no client sent anything, though the recording has requests; empty if one did."""
+
+
+def why_idle(log: Log, cassette: Cassette) -> str:
+    """Return why no client sent anything to the replay of a recording with requests; else empty."""
+    from mcpmock.protocol.messages import C2S, Batch, Request
+
+    frames = (event.frame for take in cassette.takes for event in take.events)
+    if log.calls or not any(
+        frame is not None and frame.direction is C2S and isinstance(frame.content, Request | Batch)
+        for frame in frames
+    ):
+        return ""
+    return "the client sent nothing" if log.players else "no client connected"
 
 
 def unused_requests(log: Log) -> Iterator[tuple[str, dict[str, str]]]:
@@ -80,6 +97,7 @@ class _CassetteTally:
     left: dict[str, dict[str, str]] = attrs.field(factory=dict)
     """The requests that no test has sent, by session and place."""
     unused: str = IGNORE
+    idle: str = ""
     blamed: str = ""
     shown: str = ""
 
@@ -87,12 +105,19 @@ class _CassetteTally:
     def requests(self) -> list[str]:
         return [request for left in self.left.values() for request in left.values()]
 
+    @property
+    def is_unused(self) -> bool:
+        """Whether there is something to judge: unused requests, or no client in any test."""
+        return self.unused != IGNORE and bool(self.requests or (self.idle and not self.left))
+
     def describe(self) -> str:
-        """Return the unused requests in a line."""
+        """Return what is unused in a line."""
         from mcpmock.playback.unused import list_requests
         from mcpmock.printable import many, printable
 
         requests = self.requests
+        if not requests:
+            return printable(f"mcpmock: {self.shown} was not replayed: {self.idle}")
         text = f"{many(len(requests), 'recorded request')} of {self.shown} not sent: "
         return printable(f"mcpmock: {text}{list_requests(requests)}")
 
@@ -119,13 +144,14 @@ class UnusedTally:
             known = one.left.get(session, left)
             one.left[session] = {n: left[n] for n in known if n in left}
         one.waiting.discard(test)
+        one.idle = use["idle"]
         if UNUSED.index(use["unused"]) >= UNUSED.index(one.unused):
             one.unused, one.blamed, one.shown = use["unused"], test, use["shown"]
 
     def verdicts(self) -> Iterator[UnusedVerdict]:
         """Yield the cassettes to warn about or to fail, when the run is over."""
         for one in self._cassettes.values():
-            if one.unused != IGNORE and not one.waiting and one.requests:
+            if one.is_unused and not one.waiting:
                 yield UnusedVerdict(one.blamed, one.unused, one.describe())
 
     def unjudged(self) -> Iterator[str]:
@@ -133,7 +159,7 @@ class UnusedTally:
         of its tests passed.
         """
         for one in self._cassettes.values():
-            if one.unused != IGNORE and one.waiting and one.requests:
+            if one.is_unused and one.waiting:
                 tests = first_of(sorted(one.waiting), 1)
                 why = f"not judged, because tests did not run or did not pass: {tests}"
                 yield f"{one.describe()}; {why}"

@@ -12,9 +12,10 @@ import trio
 from trio.testing import MockClock
 
 import mcpmock
+from mcpmock.api.thread_server import ThreadServer
 from mcpmock.errors import CassetteError
 from mcpmock.faults import Drop, Error, Latency, Plan, PlanError
-from mcpmock.faults.control import FaultControl, is_file, plan_of, run_of
+from mcpmock.faults.control import is_file, plan_of, run_of
 from mcpmock.protocol.messages import decode
 from tests.support import INITIALIZE, c2s
 from tests.support.weather import ASK, HELLO, exchange
@@ -111,7 +112,7 @@ def test_over_stdio_and_over_http(weather: Path) -> None:
 def test_from_many_threads() -> None:
     """Nothing that was added or removed is lost, and what is worth a look fits what is armed."""
     run = run_of(None)
-    control = FaultControl(run)
+    control = ThreadServer(lambda: None, run).faults
 
     def change() -> None:
         for _ in range(50):

@@ -16,7 +16,7 @@ PLUGIN = ("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin")
 def report(test: str, *left: str) -> pytest.TestReport:
     """That of a test that passed, and did not ask these."""
     told = CassetteUse(
-        cassette="/a", shown="a", unused="fail", left=[("1", dict.fromkeys(left, "m"))]
+        cassette="/a", shown="a", unused="fail", left=[("1", dict.fromkeys(left, "m"))], idle=""
     )
     return pytest.TestReport(test, ("a.py", 1, test), {}, "passed", None, "call", mcpmock=told)
 

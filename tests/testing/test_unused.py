@@ -15,8 +15,19 @@ from mcpmock.playback.session_selection import PlayerOptions, SessionSelection
 from mcpmock.playback.stateless_player import StatelessPlayer
 from mcpmock.testing.servers import ServerUse
 from mcpmock.testing.settings import Settings
-from mcpmock.testing.unused import CassetteUse, UnusedTally, siblings_of, unused_requests
-from tests.support import INITIALIZE, WELCOME, c, c2s, call, cassette, request, response, s
+from mcpmock.testing.unused import CassetteUse, UnusedTally, siblings_of, unused_requests, why_idle
+from tests.support import (
+    INITIALIZE,
+    INITIALIZED,
+    WELCOME,
+    c,
+    c2s,
+    call,
+    cassette,
+    request,
+    response,
+    s,
+)
 
 FILE = Path("a.jsonl")
 UNUSED = {"4": "tools/call b (event 5)"}
@@ -26,13 +37,14 @@ RECORDED = cassette(
 )
 
 
-def log_of(*calls: bytes, recorded: Cassette = RECORDED) -> Log:
+def log_of(*calls: bytes, recorded: Cassette = RECORDED, begin: bytes = INITIALIZE) -> Log:
     """The log of a test that makes these calls."""
     log = Log()
     player = SessionPlayer(SessionSelection(recorded, PlayerOptions()))
-    log.watch(1, player)
+    watcher = log.watch(1, player)
     list(player.begin(0.0))
-    for raw in (INITIALIZE, *calls):
+    for raw in filter(None, (begin, *calls)):
+        watcher.feed([c2s(raw)], 0.0)
         list(player.feed([c2s(raw)], 0.0))
     list(player.wake(1.0))
     return log
@@ -77,7 +89,41 @@ def test_the_report_of_a_test() -> None:
         replayed["unused"],
     )
     assert [(SESSION, UNUSED)] == replayed["left"]
-    assert ("ignore", []) == (recorded["unused"], recorded["left"])
+    assert ("ignore", [], "") == (recorded["unused"], recorded["left"], recorded["idle"])
+
+
+@pytest.mark.parametrize(
+    ("log", "recorded", "why"),
+    [
+        (Log(), RECORDED, "no client connected"),
+        (log_of(), RECORDED, ""),
+        (log_of(begin=b""), RECORDED, "the client sent nothing"),
+        (Log(), cassette(), ""),
+        (Log(), cassette(c(INITIALIZED)), ""),
+        (Log(), cassette(c(b"[%s]" % call(1, "a"))), "no client connected"),
+    ],
+)
+def test_a_recording_that_was_not_replayed(log: Log, recorded: Cassette, why: str) -> None:
+    """No client came, or it sent nothing. A recording without requests needs none."""
+    assert why == why_idle(log, recorded)
+
+
+def test_all_tests_are_idle() -> None:
+    """That is judged like unused requests; one test that plays a session is enough."""
+    line = "mcpmock: a.jsonl was not replayed: no client connected"
+    assert [f"t fail {line}"] == judged(t=idle_use())
+    assert [f"two warn {line}"] == judged(one=idle_use("warn"), two=idle_use("warn"))
+    assert [] == judged(t=idle_use("ignore"))
+    assert [] == judged(one=idle_use(), two=use_of())
+    assert [] == judged(one=use_of(), two=idle_use())
+    assert [f"two fail {LEFT}"] == judged(one=use_of("b"), two=idle_use())
+    why = "not judged, because tests did not run or did not pass"
+    assert [f"{line}; {why}: failed"] == unjudged("failed", t=idle_use())
+
+
+def idle_use(unused: str = "fail") -> CassetteUse:
+    """The report of a test without a client."""
+    return {**use_of(unused=unused), "left": [], "idle": "no client connected"}
 
 
 def use_of(*left: str, session: str = "1", unused: str = "fail") -> CassetteUse:
@@ -88,6 +134,7 @@ def use_of(*left: str, session: str = "1", unused: str = "fail") -> CassetteUse:
         shown="a.jsonl",
         unused=unused,
         left=[(session, {numbers[one]: f"tools/{one} (event {numbers[one]})" for one in left})],
+        idle="",
     )
 
 
