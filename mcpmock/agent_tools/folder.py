@@ -59,7 +59,7 @@ class ReadCassette:
 
 @attrs.frozen
 class ListedFile:
-    """A cassette of the folder as it is listed, with its first header; None if that is none."""
+    """A cassette of the folder as it is listed, with its first header; None without one."""
 
     name: str
     size: int

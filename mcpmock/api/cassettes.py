@@ -156,7 +156,7 @@ def scan(cassette: Source, **rules: Any) -> list[SecretFound]:
 
 def read_redaction(rules: Mapping[str, Any], cassette: Cassette | None = None) -> RedactionRules:
     """Return the redaction rules of keywords, and of the project file beside a cassette. Raises
-    TypeError for an unknown keyword, McpMockError for what is not a rule.
+    TypeError for an unknown keyword, McpMockError for an invalid rule.
     """
     from mcpmock.batch.redaction_rules import redaction_rules_of
 

@@ -73,7 +73,7 @@ class PendingTest:
 
 def find_pending(paths: Iterable[Path], test: str | None = None) -> Iterator[PendingTest]:
     """Yield the failed tests under folders, in files, and beside cassettes; those whose name is
-    `test` or matches it. Raises CassetteError for what is not there or is no cassette.
+    `test` or matches it. Raises CassetteError for a missing file, or one that is not a cassette.
     """
     for file in dict.fromkeys(file for path in paths for file in _files(path)):
         cassette = file.with_name(file.name.replace(_MARK + ".", ".", 1))

@@ -1,5 +1,5 @@
-"""What a file is that was given but is not a cassette, or a line that is not an event: told by its
-bytes, with what to do about it. Pure; `file` and `parser` stand above and raise.
+"""What a file is that was given but is not a cassette, or a line that is not an event: recognized
+by its bytes, with what to do about it. Pure; `file` and `parser` stand above and raise.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ class ExploreOutput:
             sys.stderr.flush()
 
     def end(self, found: Exploration) -> Report:
-        """Print everything that is told at the end, and return it."""
+        """Print the report at the end of a run, and return it."""
         if self._progress:
             sys.stderr.write("\r\x1b[K")
         report = Report(

@@ -124,7 +124,7 @@ def carry_out(
     store: SideStore | None = None,
 ) -> list[ServerEdit]:
     """Show the changes, ask, and make them; gives those that were made. A client that keeps its
-    configuration itself is only told how, without `--run`. Raises McpMockError.
+    configuration itself is only explained, without `--run`. Raises McpMockError.
     """
     from mcpmock.client_config.changes import client_commands
     from mcpmock.client_config.files import side_store

@@ -1,4 +1,4 @@
-"""`ReplayLog`: the file of `--log`, which has all that a replay reports: agents show no one what
+"""`ReplayLog`: the file of `--log`, which has all that a replay reports: agents hide what
 their servers write to standard error.
 """
 

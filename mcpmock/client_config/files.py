@@ -335,7 +335,7 @@ def _make_config(path: Path, text: str) -> None:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder that only the user can look into, or lets nobody else look into it; so are the
+    """Make a folder that only the user can read, or take the permission from all others; so are the
     folders above that are made. Raises OSError.
     """
     if not folder.parent.exists():

@@ -1,7 +1,7 @@
 """Puts a recorder in the place of a remote server: the client starts `mcpmock proxy` as a server
 over stdio, which speaks to the URL and records; and takes it out again.
 
-Headers become variables of the entry, and the proxy is told their names: other users of a machine
+Headers become variables of the entry, and the proxy gets their names: other users of a machine
 can read command lines. What a client substitutes in headers it substitutes in variables too. The
 other members stay, and so do the comments: a member becomes another one in its place.
 """

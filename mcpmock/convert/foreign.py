@@ -208,7 +208,7 @@ def _begins(request: Request, ids: set[bytes], *, opened: bool) -> bool:
 
 def _read_mcpsnoop(entries: list[_JsonObject]) -> list[ForeignRun]:
     """Return an envelope a line, with its session, number and time; `raw` is a message, `text` is
-    what is none. It counts what it dropped, and says where it cut.
+    what is not a message. It counts what it dropped, and says where it cut.
     """
     runs: dict[str, ForeignRun] = {}
     numbers: dict[str, list[int]] = {}

@@ -104,7 +104,7 @@ class Baseline:
     failed: frozenset[bytes] = frozenset()
     """The requests that were answered with an error at least once."""
     rules: frozenset[str] = frozenset()
-    """The rules that the server breaks in the recorded order: told once."""
+    """The rules that the server breaks in the recorded order: reported once."""
     late: frozenset[tuple[str, str]] = frozenset()
     """What it sends behind a recorded cancel, as causes."""
     exceptions: bool = False

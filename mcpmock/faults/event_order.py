@@ -55,7 +55,7 @@ class EventOrder:
     """Whether what a specification only advises against is a failure."""
 
     def moves(self) -> Iterator[tuple[int, int]]:
-        """Yield the moves as numbers of events. Raises ValueError for what is not a move."""
+        """Yield the moves as numbers of events. Raises ValueError for an invalid move."""
         for text in self.order:
             moved, target = _MOVES.read(text).split(" before ")
             yield int(moved), int(target)

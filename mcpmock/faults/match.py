@@ -152,7 +152,7 @@ def match_mistakes(
 
 
 def method_mistakes(match: Match, *methods: str) -> Iterator[str]:
-    """Yield a `method` that is none of these, where a fault can act on nothing else."""
+    """Yield a `method` that is not one of these, where a fault can act on nothing else."""
     if match.method is not None and not any(fnmatchcase(m, match.method) for m in methods):
         yield f"match.method: never matches: the fault acts on {' and '.join(methods)}"
 

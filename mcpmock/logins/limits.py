@@ -1,5 +1,5 @@
 """What a login takes of the words of others: scopes of the characters that scopes have, endpoints
-that no one else can read, texts of a bounded length.
+that only the user can read, texts of a bounded length.
 """
 
 from __future__ import annotations

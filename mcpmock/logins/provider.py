@@ -80,7 +80,7 @@ _ENDPOINTS = (
 )
 _GRANTS = ["authorization_code", "refresh_token"]
 Say = Callable[[str], None]
-# The SDK logs errors with their traceback, and what servers say: they are told in a line instead.
+# The SDK logs errors with their traceback and the server's text; mcpmock reports them in a line.
 logging.getLogger("mcp").addHandler(logging.NullHandler())
 
 

@@ -188,7 +188,7 @@ def _is_short(steps: Sequence[str | int]) -> bool:
 
 
 def _hint_at_form(words: Sequence[str], has_path: bool) -> str:
-    """Return what to write in the place of words that are no rule, where that can be told."""
+    """Return the rule that words with a mistake stand for, where it can be guessed."""
     if has_path:
         return "; write ? for each space of NAME"
     if words and _NAMES.fullmatch(words[-1]):

@@ -11,7 +11,7 @@ rules:
   the one that agrees most.
 * A placeholder stands for any value until it is bound; an event that holds one is found by
   comparing, every other by its key.
-* A request matches an event with requests only. What is no JSON-RPC is matched by its bytes.
+* A request matches an event with requests only. Anything but JSON-RPC is matched by its bytes.
 * Strict order takes only the next event. What was recorded before the end of a session answers
   nothing after it (`first_place`).
 

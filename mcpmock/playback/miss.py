@@ -248,7 +248,7 @@ def miss_error(ids: Sequence[bytes], miss: Miss, batch: bool) -> Frame:
 def unread_message(
     live: ClientMessage, known: Bindings, rules: RedactionRules | None = None
 ) -> Miss:
-    """Return the miss of what is not a message: nothing answers it."""
+    """Return the miss of a line or body that is not a message: nothing answers it."""
     from mcpmock.redaction.redactor import Redactor
 
     redactor = Redactor() if rules is None else Redactor(rules)

@@ -8,7 +8,7 @@
   what has happened.
 * Which recorded session a live one is, stays open as long as possible: it begins with all that
   could be meant as candidates, and each request keeps those that know it (`candidates`). The
-  selection is told first which one leads (`lead`), then that it is this one alone (`episode`), so
+  selection learns first which one leads (`lead`), then that it is this one alone (`episode`), so
   that other sessions take others first.
 
 `player` has what both players do, `session_selection` deals the candidates.
@@ -199,7 +199,7 @@ class SessionPlayer(Player):
         statuses += [frame.fact.status for frame in heads if isinstance(frame.fact, HttpResponse)]
         return any(status is not None and status >= MIN_ERROR_STATUS for status in statuses)
 
-    # What the selection is told.
+    # What the selection learns.
 
     def _note_known(self, known: KnownAnswers) -> None:
         """Note what the known answers found out about this session."""

@@ -441,7 +441,7 @@ def _gives_something(method: str, result: Object) -> bool:
 
 
 def _round_keys(method: str | None, params: Object) -> tuple[bytes, ...]:
-    """Return what a request is told by among the rounds: its state, and its params."""
+    """Return the keys that identify a request among the rounds: its state, and its params."""
     state = params.get("requestState")
     plain = {name: value for name, value in params.items() if name not in _LEFT_OUT}
     key = _digest(encode([method, plain]))

@@ -70,7 +70,7 @@ class Subscriptions:
                 pass
 
     def hearing(self, method: str) -> int | None:
-        """Return the call index of an acknowledged subscription that tells of changes of a list,
+        """Return the call index of an acknowledged subscription to changes of a list,
         None if there is none.
         """
         kind = _KINDS_OF_LISTS.get(method)

@@ -50,7 +50,7 @@ class SessionMessages:
         return len(self._places) - 1
 
     def read(self, rank: int) -> tuple[SingleMessage, bytes]:
-        """Return a message, or the bytes of what is not one."""
+        """Return a message, or the bytes of anything else."""
         if rank in self._joined:
             return self._joined[rank], b""
         place = self._places[rank]

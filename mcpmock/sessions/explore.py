@@ -1,7 +1,7 @@
 """`Explorer`: runs the variants of a session one after the other or several at once, collects what
 breaks, runs it again and shrinks it.
 
-What one run is, `explore_server` and `explore_client` say. Rows are told in the order of the
+What one run is, `explore_server` and `explore_client` say. Rows are reported in the order of the
 variants, however many run at once: the same seed gives the same rows.
 """
 
@@ -40,7 +40,7 @@ MAX_RUNS = 2000
 """How many variants are run if neither a number nor a time is given."""
 BASELINE_RUNS = 3
 MAX_CAUSES = 20
-"""How many causes are shrunk and told in full."""
+"""How many causes are shrunk and reported in full."""
 LEAST_TIMEOUT_S = 10.0
 CONFIRMED_TIMEOUT_S = 1.0
 """How long a run waits for an answer once a first hang was waited for in full."""

@@ -64,7 +64,7 @@ class Recording(Struct, frozen=True, kw_only=True):
     values: Mapping[str, str] = field(default_factory=dict)
     """The values that it sends in place of some of them: secrets, wherever they appear."""
     says_end: bool = False
-    """Whether the user is told at the end what was recorded: nothing else says that it is whole."""
+    """Whether a line at the end says what was recorded: nothing else says that it is whole."""
     test: str | None = None
     """The test that is recorded, for the header."""
     sibling_of: Path | None = None

@@ -62,7 +62,7 @@ class CoverageTally:
         self._recorded.add(recording)
 
     def lines(self) -> Iterator[str]:
-        """Yield the coverage as lines of JSON, and a mistake of ours, if there was one."""
+        """Yield the coverage as lines of JSON, and the first internal error, if there was one."""
         for line in lines_of_coverage(self.total(), CoverageBounds()):
             yield encode(msgspec.to_builtins(line)).decode()
         yield from self.mistakes[:1]
@@ -135,7 +135,7 @@ class CoverageVerdict:
 
 
 def add_up(lines: Sequence[str], bounds: CoverageBounds, *, verbose: bool) -> CoverageVerdict:
-    """Return the outcome of lines of JSON, those of all processes. What is no JSON is a line of a
+    """Return the outcome of lines of JSON, those of all processes. Any other line is one of a
     process to the user.
     """
     coverage = [line for line in lines if line.startswith("{")]

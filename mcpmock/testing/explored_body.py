@@ -62,7 +62,7 @@ class ExploredBody:
 
     @property
     def limit_text(self) -> str:
-        """What is told of a body that did not end."""
+        """The report of a body that did not end."""
         clock = " of the mock clock" if self.virtual else ""
         return f"the test does not end within {self.limit:g} s{clock}"
 

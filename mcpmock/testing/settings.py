@@ -238,7 +238,7 @@ class CassettePlace:
         return next((path for path in paths if path.exists()), paths[0])
 
     def cassette(self, name: object) -> Path:
-        """Return the path of a cassette. Raises TypeError for what is no name."""
+        """Return the path of a cassette. Raises TypeError for anything but a name."""
         if name is None and self.unnamed is not None:
             return self.home / self.unnamed
         if not isinstance(name, str | os.PathLike) or not os.fspath(name):
@@ -312,7 +312,7 @@ def read_settings(place: CassettePlace, markers: Markers, run: SuiteOptions) -> 
 
 
 def _rules_of(sources: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]]:
-    """Return the rules of all sources: they add up. Raises TypeError for what is no list."""
+    """Return the rules of all sources: they add up. Raises TypeError if one is not a list."""
     found: dict[str, tuple[str, ...]] = {}
     for source in sources:
         for name in RULES:

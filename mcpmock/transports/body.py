@@ -97,7 +97,7 @@ _OTHER = _Form(HttpBody(unkept=True), HttpBody(unkept=True, more=True), HttpBody
 
 
 class _OneBody(BodyReader):
-    """A body that is one message, or one of a request that is none of MCP's. `wanted`: also if it
+    """A body that is one message, or one of a request that is not MCP's. `wanted`: also if it
     has no bytes.
     """
 

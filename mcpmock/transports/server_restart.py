@@ -2,7 +2,7 @@
 
 A stage between a client's bare messages and the end that has the server's processes. Until files
 change it only watches. Then open calls get the grace; those still open get an error, questions of
-the old server are withdrawn, and the end is told to replace it. The new server gets the handshake,
+the old server are withdrawn, and the end is asked to replace it. The new server gets the handshake,
 the settings and open subscriptions of the client (`session_memory`), then what was asked meanwhile;
 lists that differ are announced.
 """

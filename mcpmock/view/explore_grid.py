@@ -153,7 +153,7 @@ def _heading(rows: list[_Line], failures: list[_Line], summary: _Line | None) ->
     if failures:
         return "Failures"
     if summary is None:
-        return "Failures are told at the end of a run: this one has none"
+        return "Failures are listed at the end of a run, which is missing here"
     if not rows:
         return "Nothing was run"
     return "Failures" if any(row.verdict == "broken" for row in rows) else "No failures"

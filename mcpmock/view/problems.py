@@ -105,7 +105,7 @@ class Problems:
         return sorted(kept, key=lambda one: (one.weight, one.rows[0]))
 
     def _tell(self, place: int, text: str, weight: int = _PLAIN, *, like: object) -> Problem:
-        """Tell of a problem, or count it if a problem `like` it in its take is told of."""
+        """Add a problem, or count it if its take has a problem `like` it."""
         kind = self._take.number, like
         if (first := self._alike.get(kind)) is None:
             first = self._alike[kind] = Problem(text, [place], weight)
@@ -198,7 +198,7 @@ class Problems:
             self._tell(place, f"an error answers no request: {words}", like="error")
 
     def _read_text(self, place: int, row: Row) -> None:
-        """Take in what is no message: the body of an HTTP error, or words on the wire."""
+        """Note an event that is not a message: the body of an HTTP error, or text on the wire."""
         words = brief(row.summary, _MAX_QUOTED)
         if self._explains_refusal(place, row, words) or row.kind == "body":
             return
@@ -395,11 +395,11 @@ class _TakeState:
     """What the client sent in each exchange, its last message."""
     statuses: dict[int, int] = attrs.field(factory=dict)
     refused: dict[int, Problem] = attrs.field(factory=dict)
-    """What is told of the exchanges with an error status."""
+    """The problems of exchanges with an error status."""
     challenged: dict[tuple[str, bytes | None], tuple[int, object]] = attrs.field(factory=dict)
-    """The requests that a token was asked for: what tells of that."""
+    """The requests that a token was asked for: where their problem is."""
     broken: dict[int, Problem] = attrs.field(factory=dict)
-    """What is told of the rows that break a rule."""
+    """The problems of rows that break a rule."""
     streams: dict[str, int] = attrs.field(factory=dict)
     """The exchange that had the event of each id."""
     cut: dict[int, Problem] = attrs.field(factory=dict)

@@ -1,4 +1,4 @@
-"""`TakeHead`: what the page tells of a take before its events: who spoke to whom, when, and
+"""`TakeHead`: what the page shows of a take before its events: who spoke to whom, when, and
 by which revision. `report` stands above.
 """
 
@@ -23,7 +23,7 @@ _MINUTE = len("2026-11-20T10:00")
 
 @attrs.define
 class TakeHead:
-    """What is told of a take, which may grow: its events are read once."""
+    """The description of a take, which may grow: its events are read once."""
 
     take: Take
     transport: str = ""

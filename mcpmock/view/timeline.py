@@ -128,7 +128,7 @@ class _TakeRows:
     _within: array[int] = attrs.field(factory=lambda: array("q"))
     _words: list[_RowWords] = attrs.field(factory=list)
     _others: dict[int, tuple[int | None, int, int | None]] = attrs.field(factory=dict)
-    """Item, size and latency of what is no plain message."""
+    """Item, size and latency of a row that is not a plain message."""
 
     def __attrs_post_init__(self) -> None:
         # speed: 2 us a row, of which most have no within and are no facts (tools/growth.py)

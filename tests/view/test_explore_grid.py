@@ -98,7 +98,7 @@ def test_an_exploration_that_was_cut_off() -> None:
     found = shown(*RUN[:2])
 
     assert ["incomplete", "warning"] in found["chips"]
-    assert found["found"].startswith("Failures are told at the end")
+    assert found["found"].startswith("Failures are listed at the end")
 
 
 def test_what_is_an_exploration() -> None:

@@ -60,7 +60,7 @@ class Credentials(Protocol):
 
     async def renew(self, refused: HttpResponse, sent: Headers) -> str | None:
         """Note that the server has refused what was `sent`. None if there are other credentials
-        now; else what the client is to be told.
+        now; else the answer for the client.
         """
 
     def refused_anew(self) -> str:

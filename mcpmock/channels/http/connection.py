@@ -10,8 +10,8 @@ conversation a request belongs to. `server` stands above, `http1` below.
 
 * One exchange at a time. What the client sends behind it waits in `_input`, 64 KiB at most.
 * A refused request is in no conversation: it is answered here, and the connection closes behind it.
-* From `open` on, the conversation is told what the client says (`deliver`, or it takes it from
-  `inbox`), and once that the exchange is over (`leave`). It calls `send` and `give_up`.
+* From `open` on, the conversation gets what the client sends (`deliver`, or it takes it from
+  `inbox`), and once the end of the exchange (`leave`). It calls `send` and `give_up`.
 * While the answer is on its way we read on, to see the client leave: an `ExchangeEnd` from it.
 * Of a pair, this one has the `PairedConnection` to the server. That sees a `ClientConnection`: what
   the server does to its end is done to ours (`close_behind`, `close_idle`, `leave`), and what the
