@@ -295,14 +295,14 @@ class ServerUse:
         is recorded.
         """
         settings, server = self.settings, self.server
-        real = settings.records or settings.extends or isinstance(server, RecordingServer)
-        return CassetteUse(
-            cassette=str(settings.path),
-            shown=settings.shown,
-            unused=IGNORE if real else settings.unused,
-            left=[] if real else list(unused_requests(server.log)),
-            idle="" if real else why_idle(server.log, server.cassette),
+        use = CassetteUse(
+            cassette=str(settings.path), shown=settings.shown, unused=IGNORE, left=[], idle=""
         )
+        if isinstance(server, ReplayServer) and not (settings.records or settings.extends):
+            use["unused"] = settings.unused
+            use["left"] = list(unused_requests(server.log))
+            use["idle"] = why_idle(server.log, server.cassette)
+        return use
 
     def describe(self, session: Path | None = None, *, messages: bool = True) -> str:
         """Return a section for the report of a failure: see `failure.describe`."""
