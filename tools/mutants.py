@@ -44,7 +44,7 @@ MEMORY_BYTES = 8 << 30
 """A mutant that exceeds one of these is noticed."""
 TESTS_ELSEWHERE = {
     "channels": ["tests/sessions", "tests/test_runner.py", "tests/test_runner_exchanges.py"],
-    "faults": ["tests/fault_matrix"],
+    "faults": ["tests/fault_matrix", "tests/cli/test_faults.py", "tests/test_faults.py"],
     "playback": [
         "tests/laws/test_known_answers.py",
         "tests/laws/test_overlap_order.py",

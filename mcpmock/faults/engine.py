@@ -67,9 +67,7 @@ class _Batch:
                 self.actions.append(action)
 
     def done(self) -> Sequence[Action]:
-        return (
-            [self._uncounted(action) for action in self.actions] if self.altered else self.actions
-        )
+        return [self._uncounted(action) for action in self.actions]
 
     def _uncounted(self, action: Action) -> Action:
         if not isinstance(action, Send):

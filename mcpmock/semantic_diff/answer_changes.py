@@ -73,11 +73,11 @@ def _summary(document: Document) -> Any:
 
 
 def _error_changes(old: Any, new: Any, measure: Measure) -> Iterator[Change]:
-    rules = {"code": "error-code-changed", "message": "error-text-changed"}
+    rules: dict[object, str] = {"code": "error-code-changed", "message": "error-text-changed"}
     for edit in edits(old, new, _ERROR, measure):
         named = edit.path[1] if len(edit.path) > 1 else None
-        rule = rules.get(named, "error-data-changed") if isinstance(named, str) else None
-        yield Change(rule or "error-data-changed", edit.path, edit.old, edit.new)
+        rule = rules.get(named, "error-data-changed")
+        yield Change(rule, edit.path, edit.old, edit.new)
 
 
 def _result_changes(method: str, old: Any, new: Any, measure: Measure) -> Iterator[Change]:

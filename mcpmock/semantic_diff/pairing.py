@@ -79,8 +79,7 @@ def pair_all_calls(
         ours, theirs = (side.calls if side else [] for side in (one, other))
         found = pair_calls(ours, theirs, rules, exactly=True)
         pairs.append(ConversationPair(one, other, found.pairs, found.old, found.new))
-    if len(pairs) > 1:
-        pairs.append(_moved_calls(pairs, rules))
+    pairs.append(_moved_calls(pairs, rules))
     for pair in pairs:
         found = pair_calls(pair.old_calls, pair.new_calls)
         pair.calls = sorted(pair.calls + found.pairs, key=lambda calls: calls[0].rank)

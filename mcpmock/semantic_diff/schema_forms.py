@@ -554,7 +554,7 @@ def _type_list(raw: dict[str, Any]) -> list[str]:
     types = raw.get("type")
     if isinstance(types, str):
         return [types]
-    return [one for one in types if isinstance(one, str)] if isinstance(types, list) else [*TYPES]
+    return types if isinstance(types, list) else [*TYPES]
 
 
 _ALL_VALUES: dict[str, dict[bytes, Any]] = {

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.faults.fault import Fault
-from mcpmock.faults.kinds.content import Replace
+from mcpmock.faults.kinds.connection import ResetPeer
+from mcpmock.faults.kinds.content import Replace, WrongId
 from mcpmock.faults.kinds.errors import ToolError
 from mcpmock.faults.kinds.loss import Drop
 from mcpmock.faults.kinds.timing import Bandwidth, Latency
@@ -19,6 +20,8 @@ FAULTS = [
     Drop(name="lost, all", toward="both", must_fire=True, match=Match(nth=2, id="7", tool="a*")),
     Latency(latency=1e-05, jitter=0.1, match=Match(between=(0.25, 2.0), probability=0.1)),
     Bandwidth(rate=1 << 16),
+    ResetPeer(after=1, match=Match(after=2, nth=3)),
+    WrongId(id=5, match=Match(id=6)),
     CancelRace(i=0, j=2, reaction="late_result", match=Match(path="$.a", equals=[1, "b"])),
     ToolError(text="kaputt, wie gewünscht"),
     Replace(text='{"a": "b, c"}'),

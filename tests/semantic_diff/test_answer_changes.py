@@ -49,6 +49,12 @@ TEXT = "result-text-changed $.result.content[0].text"
         (error(message="a"), error(message="b"), ["error-text-changed $.error.message"]),
         (error(), error(data=1), ["error-data-changed $.error.data"]),
         ({"error": "a"}, {"error": "b"}, ["error-data-changed $.error"]),
+        ({"error": ["a"]}, {"error": ["b"]}, ["error-data-changed $.error[0]"]),
+        (
+            error(data={"code": 1}),
+            error(data={"code": 2}),
+            ["error-data-changed $.error.data.code"],
+        ),
         (text("a", "b"), text("a"), ["result-item-removed $.result.content[1]"]),
         (text("a"), text("a", "b"), ["result-item-added $.result.content[1]"]),
         (text("a", "b"), text("b", "a"), ["result-reordered $.result.content"]),
@@ -105,6 +111,14 @@ def test_catalogs_and_handshakes_have_rules_of_their_own() -> None:
             text('{"a":1}', structuredContent={"result": [{"a": 1}]}),
             text('{"a":2}', structuredContent={"result": [{"a": 2}]}),
             ["result-value-changed $.result.structuredContent.result[0].a"],
+        ),
+        *(
+            (
+                text(one, structuredContent={"a": 1}),
+                text(other, structuredContent={"a": 2}),
+                [TEXT, "result-value-changed $.result.structuredContent.a"],
+            )
+            for one, other in [('{"a":1}', "x"), ("x", '{"a":2}'), ('{"a":2}', '{"a":1}')]
         ),
         (
             text("a is 1", structuredContent={"a": 1}),

@@ -333,6 +333,10 @@ def test_statuses_count_by_their_class() -> None:
     assert ["breaking status-error tools/call a $"] == told(compared(fine, bad))
     assert ["risky status-changed tools/call a $"] == told(compared(bad, fine))
     assert ["breaking error-for-result tools/call a $.error"] == told(compare(fine, refused))
+    head, answer, end = answers(1, response(1), status=500)
+    twice = over_http(in_session(1, post(1, call(1, "a")), [head, answer, answer, end]))
+    for pair in ((fine, twice), (twice, fine)):
+        assert 1 == len(compare(*pair).differences)
 
 
 def test_statuses_of_what_asks_nothing() -> None:

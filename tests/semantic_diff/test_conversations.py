@@ -20,6 +20,7 @@ from tests.support import (
     ends,
     get,
     in_session,
+    notification,
     opens,
     over_http,
     post,
@@ -74,6 +75,15 @@ def test_what_belongs_to_a_call() -> None:
     assert 1 == len(one.unrelated[3].answers)
     assert [False, True] == [within.sure for within in one.calls[1].within]
     assert [False, False, True] == [made.abandoned for made in one.calls]
+
+
+def test_what_the_client_says_of_itself_belongs_to_no_call() -> None:
+    """Also while one call is open; what the server says then belongs to that."""
+    changed = notification("notifications/roots/list_changed")
+    (one,) = read(cassette(c(call(1, "a")), c(changed), c(response(9)), s(LOG), s(response(1))))
+
+    assert [("tools/call a", 1, ["notifications/message"])] == told(one)
+    assert ["notifications/roots/list_changed", "response"] == [x.method for x in one.unrelated]
 
 
 def test_a_batch_is_its_messages() -> None:

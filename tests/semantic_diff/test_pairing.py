@@ -47,6 +47,15 @@ def test_of_a_row_that_grew_the_same_answers_stand_for_each_other() -> None:
     assert ("00 11", "", "2") == pairs(made((1, "a"), (1, "x")), made((1, "a"), (1, "y"), (1, "z")))
 
 
+def test_in_rows_of_the_same_length_the_answers_do_not_matter() -> None:
+    """Beside one that grew, too: only the order tells them apart."""
+    old, new = made((1, "a"), (1, "b")), made((1, "b"), (1, "a"))
+    grown = made((1, "b"), (1, "a"), (2, "x"), (2, "y"))
+
+    assert ("00 11", "", "") == pairs(old, new)
+    assert ("00 11 23", "", "2") == pairs(made((1, "a"), (1, "b"), (2, "y")), grown)
+
+
 def test_what_is_left_stands_for_what_is_nearest() -> None:
     """Of the same tool; with `exactly` for nothing."""
     old = made({"x": 1, "y": 1, "z": 1}, {"x": 9})

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mcpmock.faults.kinds.process import Down, Exit
 from mcpmock.faults.match import Match
 from mcpmock.protocol.messages import S2C, Frame, ProcessExit
-from tests.support import exits, hangs_up, logs
+from tests.support import exits, hangs_up, logs, post
 from tests.support.faulty import ANSWER, CALL, faulty
 
 
@@ -23,6 +25,14 @@ def test_exit_dies_speaking() -> None:
     killed = Frame(S2C, b"", b"", ProcessExit(signal=9))
 
     wire.at(0, server=ANSWER, to_client=[hangs_up(S2C), killed]).hung_up()
+
+
+@pytest.mark.parametrize("transport", ["streamable-http", "sse"])
+def test_exit_over_http(transport: str) -> None:
+    """No status is seen there: the session ends, behind the last words."""
+    wire = faulty(Exit(code=3, stderr="panic"), transport=transport)
+
+    wire.at(0, client=post(1, CALL), to_client=logs("panic\n")).hung_up()
 
 
 def test_down_does_not_start() -> None:
