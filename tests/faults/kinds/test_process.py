@@ -32,7 +32,8 @@ def test_exit_over_http(transport: str) -> None:
     """No status is seen there: the session ends, behind the last words."""
     wire = faulty(Exit(code=3, stderr="panic"), transport=transport)
 
-    wire.at(0, client=post(1, CALL), to_client=logs("panic\n")).hung_up()
+    assert [[logs("panic\n")]] == wire.pipeline.enter(post(1, CALL), 0)
+    wire.hung_up()
 
 
 def test_down_does_not_start() -> None:
