@@ -60,26 +60,28 @@ class KnownValues(Struct, eq=False):
     """A part of each value that every spelling of JSON and of URLs leaves as it is."""
     _encoded: dict[bytes, None] = field(default_factory=dict)
     """What is left of each value in base64, whatever stands before and behind it."""
-
-    def __len__(self) -> int:
-        return len(self.kinds) + len(self._words)
+    count: int = 0
+    """How often one became known, or one that a rule of the user took for secret to all rules."""
 
     def learn(self, value: bytes, kind: str, *, own: bool = False) -> bool:
         """Note that a value is secret; whether it was not known. `own`: a rule of the user took it
         for one, whatever it looks like.
         """
         if value in self.kinds or value in self._words:
-            return False
-        if own and (
-            PLACEHOLDER in value or len(value.decode("utf-8", "replace")) < MIN_KNOWN_BYTES
-        ):
-            return False
-        if not own and not _can_be_known(value):
-            return False
-        if own:
+            if own or value not in self._own or not _can_be_known(value):
+                return False
+            self._own.remove(value)
+            self._own_words.discard(value)
+        elif own:
+            text = value.decode("utf-8", "replace")
+            if PLACEHOLDER in value or len(text) < MIN_KNOWN_BYTES:
+                return False
             self._own.add(value)
-            if _WORDS_ONLY.fullmatch(value.decode("utf-8", "replace")):
+            if _WORDS_ONLY.fullmatch(text):
                 self._own_words.add(value)
+        elif not _can_be_known(value):
+            return False
+        self.count += 1
         if len(self.kinds) < MAX_SEARCHED_VALUES and kind != SESSION_ID:
             self.kinds[value] = kind
             self._needles[_plain_part(value)] = None

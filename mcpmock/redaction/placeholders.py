@@ -144,8 +144,7 @@ def number_of(hole: bytes) -> int:
 def highest_number(cassette: Cassette) -> int:
     """Return the highest number of the placeholders in a cassette, 0 if there are none."""
     lines = (msgspec.json.encode(event) for take in cassette.takes for event in take.events)
-    holes = (hole for line in lines if PLACEHOLDER in line for hole in HOLE.findall(line))
-    return max(map(number_of, holes), default=0)
+    return max((number_of(hole) for line in lines for hole in HOLE.findall(line)), default=0)
 
 
 def encoded_parts(text: str) -> list[EncodedPart]:

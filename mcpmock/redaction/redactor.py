@@ -83,9 +83,7 @@ class Redactor(TextRedactor, eq=False):
             raw = self._replace_in_message(frame)
         if raw is frame.raw and fact is frame.fact:
             return frame
-        new = Frame(frame.direction, raw, frame.eol, fact, frame.exchange)
-        new.decoded = frame.decoded
-        return new
+        return Frame(frame.direction, raw, frame.eol, fact, frame.exchange, decoded=frame.decoded)
 
     def known_in_frame(self, frame: Frame) -> Frame:
         """Return a head, or a frame that no text holds, without the values that are known."""
@@ -163,7 +161,7 @@ class Redactor(TextRedactor, eq=False):
                 raw = self._placeholder(kind_of_next, raw)
             elif is_json(raw):
                 raw = self.json(raw, everywhere)
-            elif kind is not None and value:
+            elif value:
                 placeholder = self._placeholder(kind, value.encode("utf-8", "surrogateescape"))
                 raw = prefix.encode("utf-8", "surrogateescape") + placeholder
             elif "://" in argument:
@@ -277,7 +275,7 @@ class Redactor(TextRedactor, eq=False):
         """Return what `redact` gives for what repeats. A value that became known since may stand
         in any of it.
         """
-        table, known = self.table, len(self.table.known)
+        table, known = self.table, self.table.known.count
         if known != self._known_in_cache or len(self._cache) >= _MAX_CACHED:
             self._cache.clear()
             self._known_in_cache = known
@@ -286,7 +284,7 @@ class Redactor(TextRedactor, eq=False):
             table.count += cached[1]
             return cast("_T", cached[0])
         before, redacted = table.count, redact()
-        if known == len(table.known):
+        if known == table.known.count:
             self._cache[key] = redacted, table.count - before
         return redacted
 
@@ -296,9 +294,9 @@ def redaction_of(rules: RedactionRules) -> dict[str, Any]:
     return {"rules": RULES, **({"own": rules.described()} if rules else {})}
 
 
-def _split_assignment(argument: str, kind_of: KindOf) -> tuple[str | None, str, str]:
+def _split_assignment(argument: str, kind_of: KindOf) -> tuple[str, str, str]:
     """Return the kind, the prefix and the value of `--api-key=X`, `--env=API_KEY=X`, `X-Api-Key:
-    X`.
+    X`; three empty texts for what is none.
     """
     parts = re.split(r"(=|:\s?)", argument)
     for i in range(1, len(parts), 2):
@@ -308,4 +306,4 @@ def _split_assignment(argument: str, kind_of: KindOf) -> tuple[str | None, str, 
             scheme = re.match(r"(?:Bearer|Basic|Token) (?=.)", value)
             prefix = "".join(parts[: i + 1]) + (scheme[0] if scheme else "")
             return kind, prefix, value[scheme.end() :] if scheme else value
-    return None, argument, ""
+    return "", "", ""

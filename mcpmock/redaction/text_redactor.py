@@ -74,6 +74,11 @@ class Look(NamedTuple):
     own: bool = True
     """What the rules of the user find."""
 
+    @property
+    def names(self) -> bool:
+        """Whether names say what is secret."""
+        return self.rules and not self.declared
+
 
 def everywhere(_path: Path) -> bool:
     """Allow the rules of the user all values."""
@@ -96,8 +101,15 @@ class TextRedactor(Struct, eq=False):
             self.table.hash_of = self.rules.number_for
 
     def suspicious(self, data: bytes) -> bool:
-        """Return whether JSON lines may hold a secret: a quick look that never misses one."""
-        return self.rules.find_more or suspicious(data) or self.table.known.occur(data)
+        """Return whether JSON lines may hold a secret, or a placeholder: a quick look that never
+        misses one.
+        """
+        return (
+            self.rules.find_more
+            or suspicious(data)
+            or self.table.known.occur(data)
+            or data.find(PLACEHOLDER) >= 0
+        )
 
     def learn(self, values: Mapping[str, str]) -> None:
         """Take the values of secret names, such as environment variables, for secrets wherever
@@ -164,9 +176,9 @@ class TextRedactor(Struct, eq=False):
         if PLACEHOLDER in raw:
             self.table.reserve_in(raw)
         for _ in range(MAX_DEPTH):
-            before = len(self.table.known)
+            before = self.table.known.count
             raw = splice(raw, scan(raw))
-            if len(self.table.known) == before or not self.table.known.occur(raw):
+            if self.table.known.count == before or not self.table.known.occur(raw):
                 break
         return raw
 
@@ -286,18 +298,20 @@ class TextRedactor(Struct, eq=False):
             and not (look.own and self.rules.find_more)
         ):
             return []
-        names = look.rules and not look.declared
         if (kind := self._kind_of_known(text, look)) is not None:  # it may be JSON
             return [(Span(0, len(text)), self.table.placeholder(kind, text))]
         if depth <= MAX_DEPTH and is_json(text):
-            kind_of = self._kind_of_path if names else no_kind
-            content = everywhere if look.own else nowhere
-            inside = self._scan_json(
-                text, depth, kind_of, content, rules=look.rules, declared=look.declared
-            )
+            inside = self._scan_json_within(text, depth, look)
             return self._with_matches(text, inside) if look.own and look.rules else inside
-        found = settings(text, self.rules.built_in_kind) if names else ()
+        found = settings(text, self.rules.built_in_kind) if look.names else ()
         return self._scan_text(text, depth, found, look=look)
+
+    def _scan_json_within(self, text: bytes, depth: int, look: Look) -> list[Replacement]:
+        kind_of = self._kind_of_path if look.names else no_kind
+        content = everywhere if look.own else nowhere
+        return self._scan_json(
+            text, depth, kind_of, content, rules=look.rules, declared=look.declared
+        )
 
     def _with_matches(self, text: bytes, inside: list[Replacement]) -> list[Replacement]:
         """Return what was found in the strings of a text in JSON, and what expressions of the user
@@ -341,14 +355,14 @@ class TextRedactor(Struct, eq=False):
         if look.rules:
             find = evident_formats if look.declared else formats
             by_format = find(text, Span(0, len(text)))
-        for span, kind in chain(found, by_format, self.table.known.find(text)):
+        for one, kind in chain(found, by_format, self.table.known.find(text)):
+            span = before_digits(text, one)
             value = text[span.start : span.end]
             if PLACEHOLDER in value:
                 self.table.reserve_in(value)
-            elif value.strip() and _insert_if_free(kept, span := before_digits(text, span)):
-                value = decoded(text[span.start : span.end])
+            elif value.strip() and _insert_if_free(kept, span):
                 own_name = self.rules.is_own(kind)
-                new = self.table.encoded_placeholder(kind, value, own=own_name)
+                new = self.table.encoded_placeholder(kind, decoded(value), own=own_name)
                 replacements.append((span, new))
         for span, kind in self._own_found(text, look):
             for part in _free_parts(kept, span):
@@ -380,13 +394,7 @@ class TextRedactor(Struct, eq=False):
         begin = _JSON_WITHIN.search(text)
         if begin is not None:
             at = begin.start()
-            kind_of = self._kind_of_path if look.rules and not look.declared else no_kind
-            content = everywhere if look.own else nowhere
-            part = text[at:]
-            found = self._scan_json(
-                part, depth, kind_of, content, rules=look.rules, declared=look.declared
-            )
-            for span, new in found:
+            for span, new in self._scan_json_within(text[at:], depth, look):
                 moved = Span(span.start + at, span.end + at)
                 yield moved, new
                 text = text[: moved.start] + b" " * (span.end - span.start) + text[moved.end :]
@@ -406,7 +414,8 @@ class TextRedactor(Struct, eq=False):
 
     def _may_know(self, text: bytes) -> bool:
         """Return whether a known value may stand in a text, in any spelling."""
-        return bool(self.table.known) and (self.table.known.occur(text) or respelled(text))
+        known = self.table.known
+        return known.count > 0 and (known.occur(text) or respelled(text))
 
     def _kind_of_path(self, path: Path) -> str | None:
         """Return the kind by the innermost name, because each member of a list of passwords is a

@@ -50,6 +50,7 @@ NAMES = [
     "/log/2026-01-31T10-20-30-000000Z",
     "/log/20260131102030000000",
     "/log/20260131102030000000z7",
+    "/log/2026Q01W31T102030123456",
     "/r/commit/9f86d081884c7d659a2feaa0c55ad015a3bf4f1b",
     "/r/blob/9f86d081884c7d659a2feaa0c55ad015a3bf4f1b/mcp",
     "/r/objects/9f86d081884c7d659a2feaa0c55ad015",

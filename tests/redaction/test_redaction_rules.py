@@ -232,6 +232,55 @@ def test_a_secret_that_a_rule_names_too(field: str, others: int) -> None:
     assert value.encode() not in redacted.known_in_line(line)
 
 
+@pytest.mark.parametrize("secrets", [{}, {"token": "hunter2hunter2"}])
+def test_a_word_is_not_decoded(secrets: dict[str, str]) -> None:
+    """Whatever it would be in base64: ids are such words. A longer one is a text."""
+    redacted = redactor(value=["abab"])
+    redacted.learn(secrets)
+    assert {"text": "of YWJhYmFi"} == arguments(redacted, text="of YWJhYmFi")
+    assert b"YWJhYmFi" not in redacted.json(call(1, "t", text="YWJhYmFiIGlzIGEgdGV4dA=="))
+
+
+def test_a_value_that_a_rule_names_first() -> None:
+    """It goes from what the protocol needs as soon as a built-in rule finds it."""
+    redacted, location = redactor(key=["owner"]), [("Location", "/x/abcdefgh12345")]
+    arguments(redacted, owner="abcdefgh12345")
+    assert location == redacted.head(HttpResponse(200, "", location)).headers
+    arguments(redacted, token="abcdefgh12345")
+
+    hole = f"{HOLE}:owner:1"
+    assert [("Location", f"/x/{hole}")] == redacted.head(HttpResponse(200, "", location)).headers
+    cursor = response(1, {"nextCursor": "abcdefgh12345"})
+    assert response(1, {"nextCursor": hole}) == redacted.json(cursor)
+
+
+def test_a_word_that_a_built_in_rule_finds_too() -> None:
+    """An ordinary word stays where the protocol needs it, and in longer words."""
+    redacted = redactor(key=["owner"])
+    arguments(redacted, owner="lovelaces", token="lovelaces")
+    cursor = response(1, {"nextCursor": "lovelaces", "a": "sublovelaces"})
+    assert cursor == redacted.json(cursor)
+
+
+@pytest.mark.parametrize("name", ["Mcp-Note", "Link", "last-event-id"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        '{"owner":"Ada Lovelace"}',
+        'see {"owner":"Ada Lovelace"}',
+        "%7B%22owner%22%3A%22Ada%20Lovelace%22%7D",
+        "eyJvd25lciI6IkFkYSBMb3ZlbGFjZSJ9",
+    ],
+)
+def test_fields_of_the_protocol_stay(name: str, value: str) -> None:
+    """Whatever is encoded in them; other fields lose what a rule names."""
+    rules = redactor(key=["owner"], path=["$..owner"])
+    head = HttpResponse(200, "", [(name, value), ("X-Note", value)])
+    (_, kept), (_, other) = rules.head(head).headers
+    assert kept == value
+    assert other != value
+
+
 @pytest.mark.parametrize("value", [True, False, None])
 def test_booleans_and_null_stay(value: bool | None) -> None:
     """They tell nothing."""

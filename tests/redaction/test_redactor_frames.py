@@ -56,14 +56,6 @@ def test_what_a_redacted_frame_keeps() -> None:
     assert (S2C, b"", 7, "gzip") == (kept.direction, kept.eol, kept.exchange, kept.decoded)
 
 
-def test_the_number_of_a_placeholder_in_an_event() -> None:
-    """A placeholder that a server sends as the id of an event keeps its number."""
-    redactor = Redactor()
-    redactor.frame(Frame(S2C, fact=SseMeta(id="mcpmock:secret:token:4"), exchange=7))
-
-    assert b'{"token":"mcpmock:secret:token:5"}' == redactor.json(b'{"token":"abc"}')
-
-
 def test_a_head_loses_its_secrets_and_nothing_else() -> None:
     """Names, order and repetitions of the fields stay, and so does the frame that crosses."""
     headers = [("b", "1"), ("AUTHORIZATION", f"Bearer {JWT}"), ("b", "2"), ("X", f"see {JWT}")]
@@ -87,6 +79,31 @@ def test_a_head_loses_its_secrets_and_nothing_else() -> None:
         frame.fact,
         redactor.table.count,
     )
+
+
+@pytest.mark.parametrize(
+    ("raw", "fact"),
+    [
+        (b"", SseMeta(event="mcpmock:secret:token:7")),
+        (b"", SseMeta(id="mcpmock:secret:token:7")),
+        (b"", SseMeta(comment="mcpmock:secret:token:7")),
+        (b"", HttpRequest("GET", "/?token=mcpmock:secret:token:7", [])),
+        (b"", HttpResponse(200, "", [("Authorization", "mcpmock:secret:token:7")])),
+        (b"mcpmock:secret:token:7", HttpBody()),
+        (b"mcpmock:secret:token:7", Stderr()),
+        (b'{"token":"mcpmock:secret:token:7"}', None),
+        (b'{"a":"to mcpmock:secret:token:7"}', None),
+    ],
+)
+def test_placeholders_that_come_over_the_wire_keep_their_numbers(
+    raw: bytes, fact: Fact | None
+) -> None:
+    """A new secret gets another one."""
+    redactor = Redactor()
+    frame = Frame(S2C, raw, fact=fact, exchange=7)
+
+    assert redactor.frame(frame) is frame
+    assert b'{"token":"mcpmock:secret:token:8"}' == redactor.json(b'{"token":"abc"}')
 
 
 def test_a_session_id_is_the_same_everywhere() -> None:
