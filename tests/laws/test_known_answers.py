@@ -251,6 +251,7 @@ LIST, AGAIN = [c(request(1, "tools/list"))], [c(request(2, "tools/list"))]
 ASKED = *LIST, s(request("r", "roots/list"))
 SUBSCRIBED = {"_meta": {"io.modelcontextprotocol/subscriptionId": 1}}
 CLIENT_ENDS, SERVER_ENDS = ("end", {"d": "c2s"}), ("end", {"d": "s2c"})
+SIGNALLED = ("end", {"d": "c2s", "signal": 15})
 
 
 @pytest.mark.parametrize(
@@ -274,6 +275,8 @@ CLIENT_ENDS, SERVER_ENDS = ("end", {"d": "c2s"}), ("end", {"d": "s2c"})
         ((*LIST, s(response(1)), CLIENT_ENDS, SERVER_ENDS, ("end", {"exit": 0})), True),
         ((*LIST, s(response(1)), SERVER_ENDS, ("end", {"signal": 15})), True),
         ((*LIST, s(response(1)), SERVER_ENDS, ("end", {"exit": 143})), True),
+        ((*LIST, s(response(1)), SERVER_ENDS, SIGNALLED, ("end", {"signal": 15})), True),
+        ((*LIST, s(response(1)), SIGNALLED, SERVER_ENDS, ("end", {"exit": 1})), True),
         ((*LIST, s(response(1)), ("end", {"signal": 15}), SERVER_ENDS), True),
         ((*LIST, SERVER_ENDS, ("end", {"signal": 15})), False),
         ((*LIST, s(response(1)), SERVER_ENDS, ("end", {"exit": 1})), False),

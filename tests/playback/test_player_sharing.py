@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from mcpmock.options.replay import Order
-from mcpmock.playback.miss import Miss
+from mcpmock.playback.miss import ANY_SESSION, Miss
 from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
 from mcpmock.playback.session_player import SessionPlayer
 from tests.support import (
@@ -236,6 +236,47 @@ def test_sessions_once() -> None:
 
     assert [response(5)] == replay(selection).heard(call(5, "a"))
     assert [(5, -31999)] == errors(replay(selection).heard(call(5, "a")))
+
+
+@pytest.mark.parametrize(
+    ("sessions", "live", "near"),
+    [
+        # It is another session: no option lets that answer.
+        (2, call(5, "b", n=1), [(1, "in another recorded session", ())]),
+        (2, call(5, "b", n=2), [(1, "in another recorded session", ())]),
+        # It was played once, and nothing is left.
+        (1, call(5, "a", n=1), [(1, "in another recorded session", (ANY_SESSION,))]),
+        (
+            1,
+            call(5, "a", n=2),
+            [
+                (
+                    1,
+                    "in another recorded session",
+                    (("ignore", "tools/call a $.arguments.n"), ANY_SESSION),
+                )
+            ],
+        ),
+    ],
+)
+def test_near_misses_in_other_sessions(
+    sessions: int, live: bytes, near: list[tuple[int, str, Any]]
+) -> None:
+    """They say so, and what would let them answer."""
+    takes = [[c(call(1, tool, n=1)), s(response(1)), ("take", None)] for tool in "ab"[:sessions]]
+    recorded = cassette(*[line for one in takes for line in one][:-1])
+    told: list[Miss | PlayerNote] = []
+    selection = SessionSelection(recorded, PlayerOptions(sessions="once"))
+    played = script(SessionPlayer(selection, told.append))
+    played.heard(call(5, "a", n=1))
+    if sessions == 1:
+        played = script(SessionPlayer(selection, told.append))
+    told.clear()
+    played.heard(live)
+    [miss] = told
+
+    assert isinstance(miss, Miss)
+    assert near == [(one.n, one.why, one.allow) for one in miss.near]
 
 
 def test_sessions_never_see_each_others_answers() -> None:
