@@ -176,6 +176,7 @@ class RequestClient(Stage):
         if not self.modern:
             self._outgoing.append(edit.notification("notifications/initialized"))
         offered = m.decode(m.member(answer.result, "capabilities") or b"{}")
+        offered = offered if isinstance(offered, dict) else {}
         for row in methods(LATEST if self.modern else LAST_LEGACY, Sender.CLIENT).values():
             if self.lists and row.lists is not None and row.gate in offered:
                 yield from self._list(row.name)

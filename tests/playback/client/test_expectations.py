@@ -63,6 +63,18 @@ def test_how_long_signs_are_waited_for() -> None:
     assert 101.5 == state.until()
 
 
+def test_an_answer_that_no_line_waits_for_any_more() -> None:
+    """What else it waits for it still waits for."""
+    state = waits(line := ScriptLine(FRAME, answers=(0, 1)))
+    state.note_activity(1.0, (0, 1))
+    state.start_line(line, 1.0)
+    state.forget(0, 2.0)
+    assert ({1}, None) == (state.awaited, state.ready_at)
+    state.forget(1, 3.0)
+
+    assert 3.0 == state.ready_at
+
+
 def test_giving_up() -> None:
     """It is not waited for by the next line either."""
     line = ScriptLine(FRAME, answers=(0,), events=(LOG,))

@@ -6,7 +6,14 @@ import pytest
 
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.playback.client.driver import Driver
-from mcpmock.playback.client.load import CallKind, LatencyLimit, Load, LoadLimits, LoadSession
+from mcpmock.playback.client.load import (
+    CallKind,
+    LatencyLimit,
+    Load,
+    LoadCalls,
+    LoadLimits,
+    LoadSession,
+)
 from mcpmock.playback.client.script import ClientScript, script_of
 from mcpmock.protocol.messages import S2C, Frame, StreamEnd
 from tests.support import Line, c, call, cancelled, episode, error, request, response, s, s2c
@@ -54,6 +61,7 @@ def test_a_percentile_is_never_above_the_longest() -> None:
     play(load, scripted(c(call(1, "add")), s(response(1))), (1.234567, response(1)))
 
     assert 1_234_567 == load.calls[ADD].percentile(0.99)
+    assert LoadCalls().percentile(0.99) is None
 
 
 def test_an_error_that_was_recorded_is_none() -> None:

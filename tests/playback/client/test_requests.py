@@ -76,6 +76,22 @@ def test_lists_of_what_is_offered() -> None:
     assert ["ping"] == [one["method"] for one in session.says(1, response(3, {"tools": []}))]
 
 
+@pytest.mark.parametrize(
+    ("lists", "capabilities"),
+    [(False, {"tools": {}}), (True, {}), (True, None), (True, 5), (True, ["tools"]), (True, "x")],
+)
+def test_no_lists(lists: bool, capabilities: Any) -> None:
+    """Where they are not wanted, not offered, or what is offered cannot be read; the input ends
+    once.
+    """
+    session = Session(PING, lists=lists)
+    session.says(0)
+    [_, asked] = session.says(0, response(1, {"capabilities": capabilities}))
+
+    assert "ping" == asked["method"]
+    assert [[END], [], []] == [session.says(now, response(2)) for now in (1, 2, 3)]
+
+
 def test_a_list_without_end() -> None:
     """A server that always gives a cursor is asked for so many pages."""
     session = Session(lists=True)

@@ -2,8 +2,17 @@
 
 from __future__ import annotations
 
-from mcpmock.cassette.model import Oversize
-from mcpmock.playback.client.script import ClientScript, LearnedValue, script_of
+import pytest
+from msgspec import structs
+
+from mcpmock.cassette.model import Event, Gap, Oversize
+from mcpmock.playback.client.script import (
+    ClientScript,
+    LearnedValue,
+    find_values,
+    script_of,
+    unbound_placeholders,
+)
 from mcpmock.protocol.messages import StreamEnd
 from tests.support import (
     INITIALIZE,
@@ -190,6 +199,33 @@ def test_deep_nesting() -> None:
     found = part(c(call(1, "a")), s(deep), c(request(2, "tools/list", {"cursor": "C"})))
 
     assert (0,) == found.lines[1].answers
+
+
+def test_what_is_no_message() -> None:
+    """Standard error and the end of the process are nothing to a client, nor is what the recorder
+    noted between.
+    """
+    said: list[Line] = [c(call(1, "a")), s(response(1))]
+    found = episode(said[0], ("stderr", "x"), said[1], ("end", {"exit": 0}))
+    noted = structs.replace(found, events=[Event(n=9, gap=Gap(1, 1, "x")), *found.events])
+
+    assert sent(part(*said)) == sent(script_of(found)) == sent(script_of(noted))
+
+
+@pytest.mark.parametrize("raw", [b'"nextCursor"', b"nextCursor", b'["nextCursor"]', b"[1]", b""])
+def test_no_values_are_found_in_what_has_no_names(raw: bytes) -> None:
+    """Whatever texts it has."""
+    assert [] == [*find_values(raw, ["nextCursor"])]
+
+
+def test_placeholders_without_a_value() -> None:
+    """Those that no answer before them had: a live server cannot give them one."""
+    one, two = (f"mcpmock:secret:token:{n}" for n in (1, 2))
+    found = part(
+        c(call(1, "a", key=one)), s(response(1, [two])), c(call(2, "b", key=two, other=one))
+    )
+
+    assert [(one, 1), (one, 3)] == [*unbound_placeholders(found)]
 
 
 def test_latencies_and_secrets() -> None:
