@@ -549,6 +549,21 @@ def test_a_candidate_that_knows_the_stream_leads() -> None:
     assert 0 == player_of(played).missed
 
 
+@pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18"])
+def test_the_candidate_that_knows_the_stream_best_leads(version: str) -> None:
+    """The one whose head is equal, whichever was recorded first."""
+    one, two = (
+        [get(3, mcp_protocol_version=of), opens(3), says(3, notification(of))]
+        for of in ("2025-03-26", "2025-06-18")
+    )
+    played = replay_http(two_sessions(one, two))
+    played.hears(0, post(1, INITIALIZE), post(2, INITIALIZED))
+
+    assert ["7 200 text/event-stream", f"7 {text(notification(version))}"] == played.hears(
+        1, get(7, mcp_protocol_version=version)
+    )
+
+
 def test_strict_order() -> None:
     """In strict order a message out of its place is a miss; a stream or a DELETE never is."""
     steps = (get(3), opens(3), post(4, call(1, "a")), answers(4, response(1)))

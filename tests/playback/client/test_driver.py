@@ -354,6 +354,21 @@ def test_the_place_of_a_reply() -> None:
     assert [response(0)] == other.silent_until(6.0)
 
 
+def test_silence_counts_from_a_reply() -> None:
+    """What the client sends is activity, as what the server sends is."""
+    ask = request(0, "roots/list")
+    server = Server(
+        (0.0, "c2s", call(1, "a")), (1.0, "s2c", ask), (1.4, "c2s", response(0)),
+        (1.5, "s2c", LOG), (1.5, "s2c", response(1)), (1.6, "c2s", call(2, "b")),
+        timing=Timing("recorded"),
+    )  # fmt: skip
+    assert [call(1, "a")] == server.says(0)
+    assert [] == server.says(1, ask, response(1))
+
+    assert [response(0)] == server.silent_until(1.89)
+    assert [call(2, "b"), END] == server.silent_until(1.9)
+
+
 def test_progress_on_a_question() -> None:
     """It has the token that the live question gave."""
     ask = request(0, "sampling/createMessage", token="old")
@@ -413,3 +428,4 @@ def test_told_to_stop() -> None:
 
     assert isinstance(batch[0].fact, StreamEnd)
     assert [] == server.says(2, WELCOME)
+    assert ([], 0) == (server.told, server.driver.failed)
