@@ -18,7 +18,7 @@ Neither clocks nor HTTP are known here: times are arguments, in seconds.
 from __future__ import annotations
 
 from collections import ChainMap, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import takewhile
 
 import attrs
@@ -91,17 +91,13 @@ class Candidate:
     def send_due(self, now: float) -> list[Frame]:
         """Return what is due, in order, with the live ids in place of the recorded ones."""
         frames: list[Frame] = []
+        texts, values = self.matcher.index.variables, self.matcher.bindings
+        filled = values if texts is None else ChainMap(values, texts.recorded)
         for position in () if self._schedule is None else self._schedule.take_due(now):
             planned = self.plan.messages[position]
             self.answered += planned.answers
-            frames += self.ids.render(planned, self._values)
+            frames += self.ids.render(planned, filled)
         return frames
-
-    @property
-    def _values(self) -> Mapping[str, str]:
-        """What stands for the placeholders in what is sent."""
-        texts, bindings = self.matcher.index.variables, self.matcher.bindings
-        return ChainMap(bindings, texts.recorded) if texts is not None else bindings
 
     @property
     def next_due(self) -> float | None:
@@ -197,7 +193,7 @@ class Candidate:
         """Release the messages that waited for the matched client event."""
         if match.bindings:
             self.matcher.bindings |= with_numbers_as_written(match.bindings, live.frame.raw)
-        self._note_event(match.event, live, now)
+        self._note_event(match.event.index, live, now)
         if live.name == "initialize" and self.matcher.levels > 1:
             self._agree_on_version(match.event, live)
 
@@ -223,9 +219,8 @@ class Candidate:
         if not isinstance(content, Response) or content.id is None:
             return False
         for index in self._replies_to(content.id):
-            event = self.plan.client_events.get(index)
-            if event is not None and index not in self.matcher.happened:
-                self._note_event(event, live, now)
+            if index in self.plan.client_events and index not in self.matcher.happened:
+                self._note_event(index, live, now)
                 return True
         return False
 
@@ -244,11 +239,7 @@ class Candidate:
         recorded = next((event for event in events if event not in self.matcher.happened), None)
         self._drop_rest(number, recorded)
         if recorded is not None:
-            event = self.plan.client_events.get(recorded)
-            if event is None:
-                self._note_happened(recorded, now)
-            else:
-                self._note_event(event, live, now)
+            self._note_event(recorded, live, now)
         return True
 
     def end_session(self, exchange: int, now: float) -> None:
@@ -315,14 +306,12 @@ class Candidate:
             and not planned.is_http_detail
         ]
 
-    def _note_event(self, event: ClientEvent, live: ClientMessage, now: float) -> None:
-        self.ids.bind(event, live)
-        self._note_happened(event.index, now)
-
-    def _note_happened(self, event: int, now: float) -> None:
-        self.matcher.happened[event] = now
+    def _note_event(self, index: int, live: ClientMessage, now: float) -> None:
+        if (event := self.plan.client_events.get(index)) is not None:
+            self.ids.bind(event, live)
+        self.matcher.happened[index] = now
         if self._schedule is not None:
-            self._schedule.note_event(event, now)
+            self._schedule.note_event(index, now)
 
     def _drop_rest(self, number: int, cancel: int | None) -> None:
         """Drop what is left of a call, but for what was recorded after its cancel."""
@@ -405,11 +394,6 @@ class Candidates:
         for candidate in self.all:
             candidate.begin(now, speaks=candidate is self.lead)
 
-    def note_activity(self, now: float) -> None:
-        """Note that the client sent something: the session is not quiet."""
-        if self.all:
-            self.all[0].note_activity(now)
-
     def accept_request(self, live: ClientMessage, now: float, *, keep: bool) -> int | None:
         """Let the candidates follow that know a live request, at the strictest level at which any
         knows it, those with the nearest handshake first; the others stay only if `keep`. Gives the
@@ -421,7 +405,8 @@ class Candidates:
             found = [one for one in found if one[1].level == level]
             found.sort(key=lambda one: (one[1].handshake_distance, one[1].distance))
             self._prefer(found, now, keep=keep)
-        self._accept(found, live, now)
+        for candidate, match in found:
+            candidate.accept(match, live, now)
         return level
 
     def find_loosened(self, live: ClientMessage) -> list[Loosely]:
@@ -453,9 +438,9 @@ class Candidates:
         """Let these candidates follow a live request, the first as the lead; the others stay only
         if `keep`.
         """
-        taken: list[Found] = [(one.candidate, one.match) for one in found]
-        self._prefer(taken, now, keep=keep)
-        self._accept(taken, live, now)
+        self._prefer([(one.candidate, one.match) for one in found], now, keep=keep)
+        for one in found:
+            one.candidate.accept(one.match, live, now)
 
     def accept_any(self, live: ClientMessage, now: float) -> bool:
         """Let the candidates follow that know a live message, at any level. One that knows what
@@ -466,7 +451,8 @@ class Candidates:
         if found and isinstance(live.frame.fact, HttpRequest):
             found.sort(key=lambda one: one[1].level)
             self._prefer(found, now, keep=True)
-        self._accept(found, live, now)
+        for candidate, match in found:
+            candidate.accept(match, live, now)
         return bool(found)
 
     def accept_by_id(self, accept: Accept, live: ClientMessage, now: float) -> bool:
@@ -491,8 +477,3 @@ class Candidates:
             self._answered |= former.answered_ids
             known[0].take_over(former, self._answered, now)
             former.fall_silent()
-
-    @staticmethod
-    def _accept(found: list[Found], live: ClientMessage, now: float) -> None:
-        for candidate, match in found:
-            candidate.accept(match, live, now)

@@ -284,10 +284,9 @@ class Matcher:
     """The same in the rows of a `LooseIndex`."""
     _passed: int = 0
     """How many client events strict order has behind it."""
-
-    @property
-    def plan(self) -> ReplayPlan:
-        return self.index.plan
+    plan: ReplayPlan = attrs.field(
+        init=False, default=attrs.Factory(lambda self: self.index.plan, takes_self=True)
+    )
 
     def find(self, live: ClientMessage, level: int | None = None) -> MatchResult | None:
         """Return the first unused client event that a live message stands for, at the strictest

@@ -140,7 +140,8 @@ class Player(Stage):
         self._repeats = Repeats(self.selection, self._session_id)
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
-        self._candidates.note_activity(now)
+        if (lead := self._candidates.lead) is not None:
+            lead.note_activity(now)
         for frame in seen:
             live = self._assembly.add(frame)
             if live is not None:
@@ -226,12 +227,13 @@ class Player(Stage):
         match live.content:
             case _ if live.size:
                 self._own_answers += answer_too_long(live)
-            case Request() if live.is_posted:
-                self._receive_request(live, now)
             case Batch() if len(live.items) > MAX_BATCH_MESSAGES and not self._is_recorded(live):
                 self._own_answers += answer_large_batch(live)
-            case Batch() if live.is_posted and live.ids:
-                self._receive_request(live, now)
+            case Request() | Batch() if live.is_posted and live.requests:
+                answered = self._answer_recorded(live, now)
+                answered = answered or (self._translate(live) and self._answer_recorded(live, now))
+                if not (answered or self._answer_otherwise(live, now)):
+                    self._answer_unknown(live, now)
             case StreamEnd():
                 self._receive_end(live, now)
             case ExchangeEnd() if live.exchange is not None:
@@ -240,13 +242,6 @@ class Player(Stage):
                 self._receive_other(live, now)
             case _:
                 pass
-
-    def _receive_request(self, live: ClientMessage, now: float) -> None:
-        """Take a message that wants a JSON-RPC answer."""
-        answered = self._answer_recorded(live, now)
-        answered = answered or (self._translate(live) and self._answer_recorded(live, now))
-        if not (answered or self._answer_otherwise(live, now)):
-            self._answer_unknown(live, now)
 
     def _receive_end(self, live: ClientMessage, now: float) -> None:
         """Note that the client will send nothing more."""

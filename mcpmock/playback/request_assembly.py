@@ -43,12 +43,11 @@ class ClientMessage:
     size: int = 0
     """How long it is, where it is too long to be parsed; `frame` then holds its beginning."""
 
-    content: Content = attrs.field(init=False)
+    content: Content = attrs.field(
+        init=False, default=attrs.Factory(lambda self: self.frame.content, takes_self=True)
+    )
     _subject: MatchSubject | None = attrs.field(init=False, default=None)
     _requests: list[Request] | None = attrs.field(init=False, default=None)
-
-    def __attrs_post_init__(self) -> None:
-        self.content = self.frame.content
 
     @property
     def exchange(self) -> int | None:
