@@ -154,14 +154,14 @@ class OverlapWaits(Generic[Held]):
         """Return the messages whose whole stretch has come with this request."""
         if rank is None or rank < self.first_missing or rank in self._before:
             return []
-        waiting, over = self._behind.pop(rank, []), list[Held]()
+        waiting = self._behind.pop(rank, [])
         if rank == self.first_missing:
             self.first_missing += 1
             while self._before and self._before.pop(self.first_missing, None) is not None:
                 self.first_missing += 1
             return [position for _, position in waiting]
         self._before[rank] = rank - 1
-        last = self._last_missing(rank) if waiting else -1
+        last, over = self._last_missing(rank) if waiting else -1, list[Held]()
         while waiting and waiting[-1][0] > last:
             over.append(waiting.pop()[1])
         if waiting:  # the others wait for an earlier one: the shorter list goes into the longer
