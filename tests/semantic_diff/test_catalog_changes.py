@@ -115,7 +115,8 @@ def test_resources() -> None:
 def test_odd_members() -> None:
     """The same name twice, no name, no object: each stands for the one at its turn."""
     assert ["tool-removed $.tools[1]"] == listed("tools/list", tools("a", "a"), tools("a"))
-    assert ["metadata-changed $.tools[0]"] == listed("tools/list", [1], [2])
+    for old, new in ((1, 2), ({}, 2), (1, {})):
+        assert ["metadata-changed $.tools[0]"] == listed("tools/list", [old], [new])
     assert ["metadata-changed $.tools"] == shown(
         [*catalog_changes("tools/list", {"tools": 1}, {"tools": 2}, (), measure())]
     )

@@ -400,6 +400,16 @@ def test_the_rule_of_a_hostile_name_ignores_only_that() -> None:
     assert 'tools/call [[]a][?] $.result["a b"][1]["\'"]' in {one.ignore for one in found}
 
 
+@pytest.mark.parametrize("message", [notification("x/own"), request("s", "roots/list"), b"noise"])
+def test_what_a_session_without_a_counterpart_says(message: bytes) -> None:
+    """Its messages are reported like those of any other."""
+    one = in_session(1, post(1, call(1, "a")), answers(1, response(1)))
+    other = in_session(2, get(2), opens(2), says(2, message))
+
+    for pair in ((over_http(one, other), over_http(one)), (over_http(one), over_http(one, other))):
+        assert 1 == len(compare(*pair).differences)
+
+
 def test_sessions_are_found_by_what_they_ask() -> None:
     """In whatever order they came."""
 

@@ -64,7 +64,11 @@ ROWS: list[tuple[Any, Any, list[str]]] = [
         [f"skill-frontmatter-changed {AT}.frontmatter"],
     ),
     ([entry(1)], [entry(2)], [f"metadata-changed {AT}.resources[0]"]),
+    ([entry({})], [entry(2)], [f"metadata-changed {AT}.resources[0]"]),
+    ([entry(1)], [entry({})], [f"metadata-changed {AT}.resources[0]"]),
     ([1], [2], ["metadata-changed $.skills[0]"]),
+    ([{}], [2], ["metadata-changed $.skills[0]"]),
+    ([1], [{}], ["metadata-changed $.skills[0]"]),
     ([entry()], [entry(_meta={"a": 1})], [f"metadata-changed {AT}._meta"]),
 ]
 

@@ -162,6 +162,10 @@ def test_progress_decreasing_goes_back() -> None:
         ProgressDecreasing(most=10), CALL, *made
     )
     assert [ANSWER] == answered(ProgressDecreasing())
+    for more in ({"progress": "x"}, {"progress": None}, {}):
+        vague = notification("notifications/progress", {"progressToken": "t", **more})
+        (said,) = answered(ProgressDecreasing(most=10), CALL, vague)
+        assert 10 == json.loads(said)["params"]["progress"]
 
 
 @pytest.mark.parametrize("asks", ["sampling/createMessage", "elicitation/create", "roots/list"])
