@@ -550,14 +550,16 @@ async def test_the_endpoint_leads_through_us(
         async def serve() -> None:
             server = await there.server()
             await server.send(
-                STREAM + b"\r\nevent: endpoint\ndata: %b\n\ndata: http://x/\n\n" % uri
+                STREAM + b"\r\nevent: endpoint\ndata: %b\n\ndata: http://x/\n\n"
+                b"event: other\ndata: http://y/\n\nevent: endpoint\nretry: 5\n\n" % uri
             )
             await server.leave()
 
         there.nursery.start_soon(serve)
         frames = await everything(receive)
 
-        assert [expected, b"http://x/"] == [frame.raw for frame in frames if frame.fact is None]
+        found = [frame.raw for frame in frames if frame.fact is None]
+        assert [expected, b"http://x/", b"http://y/"] == found
         assert SseMeta(event="endpoint") in [frame.fact for frame in frames]
         rewritten = next(frame for frame in frames if frame.raw == expected)
         assert (expected == uri) == (rewritten.wire is not None)
