@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 from collections.abc import AsyncGenerator, AsyncIterator
@@ -13,7 +14,7 @@ import pytest
 import trio
 
 from mcpmock.channels.http.addresses import ListenAddress
-from mcpmock.errors import McpMockError
+from mcpmock.errors import CassetteError, McpMockError
 from mcpmock.platforms import try_lock
 from mcpmock.sessions import watch
 from mcpmock.sessions.watch import FollowedFile, Watch, WatchedFiles
@@ -239,6 +240,44 @@ def test_a_file_that_is_another_one(tmp_path: Path) -> None:
         else:
             file.write_bytes(text)
         assert (file.read_bytes(), True) == followed.read(), way
+
+
+def test_a_long_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is read in pieces, and how much is left is known."""
+    monkeypatch.setattr(watch, "MAX_READ_BYTES", 4)
+    file = tmp_path / "a.jsonl"
+    file.write_bytes(b"0123456789")
+    followed = FollowedFile(file)
+    found = [(*followed.read(), followed.unread) for _ in range(4)]
+
+    assert [(b"0123", True, 6), (b"4567", False, 2), (b"89", False, 0), (b"", False, 0)] == found
+
+
+def test_a_compressed_file(tmp_path: Path) -> None:
+    """It is read whole, whenever it has changed; one that is not whole yet is an error."""
+    file = tmp_path / "a.jsonl.gz"
+    followed = FollowedFile(file)
+    assert (b"", False) == followed.read()
+    for data in (b"one", b"one, two"):
+        file.write_bytes(gzip.compress(data))
+        assert [(data, True), (b"", False)] == [followed.read(), followed.read()]
+    file.write_bytes(gzip.compress(b"one, two, three")[:-9])
+    with pytest.raises(CassetteError):
+        followed.read()
+
+
+async def test_what_is_no_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It gets nothing, nobody reads of it, and the page goes on."""
+    async with watching(tmp_path / "a.jsonl") as (port, _):
+        for said in (b"no HTTP\r\n\r\n", b"GET / HTTP/1.1\r\nHost: x"):
+            async with await trio.open_tcp_stream("127.0.0.1", port) as stream:
+                await stream.send_all(said)
+                await stream.send_eof()
+                assert b"" == b"".join([part async for part in stream])
+        page = await answer(port, "/")
+
+    assert page.startswith(b"HTTP/1.1 200")
+    assert "" == capsys.readouterr().err
 
 
 async def test_loopback_only(tmp_path: Path) -> None:
