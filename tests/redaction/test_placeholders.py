@@ -21,6 +21,9 @@ TOKEN, NUMBER = "mcpmock:secret:token:1", "mcpmock:secret:n-number:1"
         (rf'{{"a":"{{\"b\":\"{NUMBER}\"}}"}}'.encode(), rb'{"a":"{\"b\":7.5}"}'),
         (b'{"a":"mcpmock:secret:n-number:2"}', b'{"a":0}'),
         (quote(f'x="{NUMBER}"', safe="=").encode(), b"x=7.5"),
+        (quote(f"x={TOKEN}", safe="=").encode(), b"x=x"),
+        (quote(f"x={TOKEN}7", safe="=").encode(), quote(f"x={TOKEN}7", safe="=").encode()),
+        (quote("x=mcpmock:secret:n-number:2", safe="=").encode(), b"x=0"),
     ],
 )
 def test_encoded_values_and_numbers(raw: bytes, filled: bytes) -> None:

@@ -225,6 +225,10 @@ def test_text(text: str, shown: str) -> None:
         (["--api-key", '["abc"]'], ["--api-key", "mcpmock:secret:api-key:1"]),
         ([r'[{"to\u006ben":"abc"}]'], [r'[{"to\u006ben":"mcpmock:secret:token:1"}]']),
         (['{"a":{"token":"abc"'], ['{"a":{"token":mcpmock:secret:token:1']),
+        (
+            ["--x=mcpmock:secret:token:4", "--token=abc"],
+            ["--x=mcpmock:secret:token:4", "--token=mcpmock:secret:token:5"],
+        ),
         (["npx", "-y", "srv", "--max-tokens", "5"], ["npx", "-y", "srv", "--max-tokens", "5"]),
         ([], []),
     ],

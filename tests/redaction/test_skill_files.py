@@ -128,6 +128,7 @@ def test_the_read_that_follows_an_entry_decides() -> None:
         [*listed(), *read(3, "demo:1", text=SECRET)],
         [*listed(entry={**ENTRY, "resources": "dynamic"}), *read(3, NOTES, text=SECRET)],
         [s(response(1, {"digest": "sha256:x", "contents": SECRET}))],
+        [s(b'{"jsonrpc":"2.0","id":1,"result":["digest"]}')],
     ],
 )
 def test_nothing_else_changes(events: list[Line]) -> None:
