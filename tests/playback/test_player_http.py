@@ -537,6 +537,18 @@ def test_a_change_of_the_lead_answers_no_exchange_twice() -> None:
     ] == played.hears(1, post(4, call(2, "z")))  # fmt: skip
 
 
+def test_a_change_of_the_lead_ends_a_stream() -> None:
+    """Whose call the former lead had answered, and which it had not ended."""
+    asked, answered = post(3, call(1, "x")), [*opens(3), *says(3, response(1))]
+    one = [asked, answered, post(4, call(2, "y")), answers(4, response(2))]
+    two = [asked, answered, ends(3), post(4, call(2, "z")), answers(4, response(2))]
+    played = replay_http(two_sessions(one, two))
+    came = played.hears(0, post(1, INITIALIZE), post(2, INITIALIZED), post(3, call(1, "x")))
+    assert f"3 {text(response(1))}" == came[-1]
+
+    assert "3 eof" == played.hears(0.001, post(4, call(2, "z")))[0]
+
+
 def test_a_candidate_that_knows_the_stream_leads() -> None:
     """A stream that only a later candidate knows is opened, and answers are still found in both."""
     one = [post(3, call(1, "x")), answers(3, response(1, {"n": 1}))]
