@@ -209,6 +209,7 @@ def test_an_answer_that_does_not_come() -> None:
 
     assert [] == server.silent_until(14.9)
     assert [call(2, "b"), END] == server.silent_until(15)
+    assert [b"1"] == server.driver.given_up
     assert (["no answer to the request in event 1"], 1) == (
         server.told,
         server.driver.failed,
@@ -247,6 +248,15 @@ def test_a_server_that_closes_its_output() -> None:
 
     assert [END] == [_raw(frame) for frame in frames]
     assert ["the server ended; recorded messages left to send: 1"] == server.told
+
+    ask = request(0, "roots/list")
+    asked = Server(
+        c(call(1, "a")), s(ask), c(response(0)), s(response(1)), timing=Timing("recorded")
+    )
+    asked.says(0)
+    asked.says(1, ask)
+    [frames] = asked.pipeline.enter([hangs_up(S2C)], 2)
+    assert [END] == [_raw(frame) for frame in frames]
 
 
 def test_a_server_that_falls_silent() -> None:

@@ -104,6 +104,20 @@ def test_a_list_without_end() -> None:
     assert MAX_PAGES == pages
 
 
+@pytest.mark.parametrize(
+    ("method", "params", "name"),
+    [
+        ("tools/call", {"name": "x"}, "x"),
+        ("tools/call", {"name": 1}, None),
+        ("tools/call", {}, None),
+        ("prompts/get", {"name": "x"}, None),
+    ],
+)
+def test_the_name_of_a_tool(method: str, params: dict[str, Any], name: str | None) -> None:
+    """Only calls of tools have one."""
+    assert name == ClientRequest(method, params).name
+
+
 def test_silence() -> None:
     """A request that is not answered in time is cancelled, and the next one is made."""
     session = Session(WEATHER, PING, timeout=2)

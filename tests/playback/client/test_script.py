@@ -218,6 +218,29 @@ def test_no_values_are_found_in_what_has_no_names(raw: bytes) -> None:
     assert [] == [*find_values(raw, ["nextCursor"])]
 
 
+@pytest.mark.parametrize(
+    ("said", "opens"),
+    [
+        ([INITIALIZE, INITIALIZED, call(1, "a")], True),
+        ([batch(call(1, "a"), INITIALIZE)], True),
+        ([call(1, "a")], False),
+        ([INITIALIZED, notification("initialize")], False),
+        ([], False),
+    ],
+)
+def test_whether_it_opens_a_session(said: list[bytes], opens: bool) -> None:
+    """Whatever it sends besides the request `initialize`."""
+    assert opens is part(s(LOG), *map(c, said)).opens
+
+
+def test_placeholders_without_a_value_in_replies() -> None:
+    """Each with the line in front of which the reply goes."""
+    hole = "mcpmock:secret:token:1"
+    said = c(call(1, "a")), s(SAMPLE), c(response(0, [hole])), s(response(1)), c(call(2, "b"))
+
+    assert [(hole, 5)] == [*unbound_placeholders(part(*said))]
+
+
 def test_placeholders_without_a_value() -> None:
     """Those that no answer before them had: a live server cannot give them one."""
     one, two = (f"mcpmock:secret:token:{n}" for n in (1, 2))
