@@ -541,7 +541,7 @@ def test_a_change_of_the_lead_ends_a_stream() -> None:
     """Whose call the former lead had answered, and which it had not ended."""
     asked, answered = post(3, call(1, "x")), [*opens(3), *says(3, response(1))]
     one = [asked, answered, post(4, call(2, "y")), answers(4, response(2))]
-    two = [asked, answered, ends(3), post(4, call(2, "z")), answers(4, response(2))]
+    two = [asked, answered, [ends(3)], post(4, call(2, "z")), answers(4, response(2))]
     played = replay_http(two_sessions(one, two))
     came = played.hears(0, post(1, INITIALIZE), post(2, INITIALIZED), post(3, call(1, "x")))
     assert f"3 {text(response(1))}" == came[-1]
