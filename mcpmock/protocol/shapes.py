@@ -46,7 +46,7 @@ class _Type:
 
     def misfits(self, value: Any, steps: tuple[Step, ...], says: str) -> Iterator[Misfit]:
         """Yield the places that do not fit. `says` is the sentence of the definition around it."""
-        if not self.fits(value) and not _hides(value):
+        if not self.fits(value) and not hides(value):
             yield Misfit(steps, f"{_short(value)} is not {self.words}", says)
 
 
@@ -175,7 +175,7 @@ class _Union(_Type):
         meant = self._meant(value)
         if len(meant) == 1:
             yield from meant[0].misfits(value, steps, says)
-        elif not _hides(value) and not self._tells_nothing(value):
+        elif not hides(value) and not self._tells_nothing(value):
             objects = isinstance(value, dict) and any(isinstance(b, _Object) for b in self.branches)
             said = f"{_short(value)} is not {self.words}"
             yield Misfit(steps, f"none of {', '.join(self.names)}" if objects else said, says)
@@ -209,7 +209,7 @@ class _Union(_Type):
     def _tells_nothing(self, value: Any) -> bool:
         """Return whether a placeholder stands where the constant would."""
         names = {n for one in self.branches if isinstance(one, _Object) for n in one.constants}
-        return isinstance(value, dict) and any(_hides(value.get(name)) for name in names)
+        return isinstance(value, dict) and any(hides(value.get(name)) for name in names)
 
 
 def _flat(branches: list[_Type]) -> list[_Type]:
@@ -227,7 +227,8 @@ def _agrees(one: _Object, value: dict[str, Any]) -> bool:
     )
 
 
-def _hides(value: Any) -> bool:
+def hides(value: Any) -> bool:
+    """Return whether a placeholder stands in the place of a value, or is a part of it."""
     # "REDACTED" is what mcp-cassette, whose recordings `convert` reads, writes for a secret.
     return isinstance(value, str) and (PLACEHOLDER in value or value == "REDACTED")
 

@@ -10,6 +10,7 @@ import attrs
 
 from mcpmock.protocol.correlation import PROGRESS, Correlation, PendingCall
 from mcpmock.protocol.messages import Direction, Request
+from mcpmock.protocol.shapes import hides
 
 from .calls import CallTracker
 from .context import CheckedMessage, describe_call, short
@@ -59,7 +60,7 @@ class ProgressTracker:
         amount: Any = checked.params.get("progress")
         number = isinstance(amount, int | float) and not isinstance(amount, bool)
         call, named = checked.attribution.call, checked.params.get("progressToken")
-        if not number or named is None:
+        if not (number or hides(amount)) or named is None:
             yield Breach("progress-members", "progress without a token or a number")
         if call is None:
             if named is not None:

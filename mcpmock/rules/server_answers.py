@@ -19,6 +19,7 @@ from mcpmock.protocol.error_codes import (
 )
 from mcpmock.protocol.messages import S2C, Frame, Request, Response
 from mcpmock.protocol.methods import FIRST
+from mcpmock.protocol.shapes import hides
 from mcpmock.protocol.transport_facts import CHALLENGE_STATUSES
 from mcpmock.redaction.placeholders import PLACEHOLDER, placeholders_in
 from mcpmock.redaction.secret_formats import suspicious
@@ -112,6 +113,7 @@ class AnswerChecker:
         elif (
             expected is not None
             and checked.code not in (expected.code, expected.unless)
+            and not hides(checked.code)
             and not is_refused_by_http(checked)
         ):
             text = f"{expected.what}: the error {short(checked.code)}, not {expected.code}"

@@ -17,7 +17,7 @@ from mcpmock.rules.conversation import ConversationChecker
 from mcpmock.rules.messages import Judge, MessageChecker
 from mcpmock.rules.shapes import MAX_MISFITS
 from mcpmock.rules.specification import Unjudged, Violation
-from tests.rules.violations import META, PREFIX, Planted, ask, done, modern, opening
+from tests.rules.violations import META, PREFIX, Planted, ask, done, modern, names, opening
 from tests.support import c2s, notification, request, response, s2c
 
 _2025_03, _2025_06 = REVISIONS[1], REVISIONS[2]
@@ -494,6 +494,23 @@ def test_a_placeholder_fits_everything(frames: list[Frame]) -> None:
 @pytest.mark.parametrize(
     "frames",
     [
+        [c2s(request(1, "tools/call", {"name": "unknown"})), s2c(b'{"jsonrpc":"2.0","id":1,"error":{"code":"mcpmock:secret:x-number:1","message":"m"}}')],
+        [c2s(request(1, "prompts/list")), s2c(response(1, {"prompts": []})), c2s(request(2, "prompts/get", {"name": "x"})),
+         s2c(b'{"jsonrpc":"2.0","id":2,"error":{"code":"mcpmock:secret:x-number:1","message":"m"}}')],
+        [c2s(request(1, "tools/call", {"name": "a", "_meta": {"progressToken": 7}})),
+         s2c(notification("notifications/progress", {"progressToken": 7, "progress": "mcpmock:secret:x-number:1"}))],
+        [c2s(request(1, "tools/call", {"name": "a", "_meta": {"progressToken": 7}})),
+         s2c(notification("notifications/progress", {"progressToken": 7, "progress": 1, "total": "mcpmock:secret:x-number:1"}))],
+    ],
+)  # fmt: skip
+def test_a_placeholder_fits_a_number(frames: list[Frame]) -> None:
+    """No rule takes it for a text: `check` reads what is redacted."""
+    assert [] == names(*opening(), *frames)
+
+
+@pytest.mark.parametrize(
+    "frames",
+    [
         [c2s(request(1, "x/y", {"name": 5})), s2c(response(1, {"content": 5, "_meta": {}}))],
         [c2s(request(1, "ping")), s2c(response(1, {"anything": None}))],
         [c2s(notification("notifications/x", {"level": 5}))],
@@ -555,9 +572,9 @@ def test_what_a_named_rule_says_is_not_said_again(frames: list[Frame], rule: str
     conversation = ConversationChecker.over("stdio")
     found = [one for n, frame in enumerate(frames) for one in conversation.check(frame, n)]
 
-    names = [one.rule.name for one in found if isinstance(one, Violation)]
-    assert rule in names
-    assert "shape" not in names
+    rules = [one.rule.name for one in found if isinstance(one, Violation)]
+    assert rule in rules
+    assert "shape" not in rules
 
 
 def test_the_legacy_answer_of_a_legacy_server_is_none_of_the_modern_schema() -> None:
