@@ -148,7 +148,8 @@ class LiveSession:
                 return
 
     async def _while_halted(self, frames: Sequence[Frame]) -> None:
-        if (until := self.pipeline.halted_until(frames[-1].direction)) is not None:
+        halted = self.pipeline.halted
+        if halted and (until := halted.get(frames[-1].direction)) is not None:
             await trio.sleep_until(until)
 
     def _follow(self, frames: Sequence[Frame], short_wait: ShortWait) -> None:
@@ -161,7 +162,7 @@ class LiveSession:
         until = clock.current_time() + MAX_FOLLOWING_S
         for following in short_wait.receive():
             now = clock.current_time()
-            self._enter(following, now)
+            self._deliver(self.pipeline.enter(following, now))
             if now > until or self._needs_loop(following):
                 return
 
@@ -171,13 +172,8 @@ class LiveSession:
         """
         like, pipeline = frames[-1], self.pipeline
         end = self.client if like.direction is S2C else self.server or self.client
-        return (
-            pipeline.hung_up is not None
-            or pipeline.next_due is not None
-            or pipeline.halted_until(like.direction) is not None
-            or end in self._gone
-            or end.held(like) > 0
-        )
+        over = pipeline.hung_up or self._gone
+        return bool(over or pipeline.halted or pipeline.next_due is not None or end.held(like))
 
     def _take(self, frames: Sequence[Frame]) -> None:
         """Take frames that the client's end delivers. An error here ends the session, not the
@@ -198,7 +194,15 @@ class LiveSession:
 
     def _deliver(self, batches: list[Sequence[Frame]]) -> None:
         for frames in batches:
-            self._send(frames)
+            if frames[-1].fact is not None and frames[-1].exchange is None:
+                exits = (frame.fact for frame in frames if isinstance(frame.fact, ProcessExit))
+                self.exit = next(exits, self.exit)
+            end = self.server if frames[0].direction is C2S else self.client
+            if end is not None and end not in self._gone:
+                try:
+                    end.send_nowait(frames)
+                except trio.BrokenResourceError:
+                    self._lost(end)
         if self.pipeline.hung_up:
             # Before anything closes: a client that saw the end may ask again at once.
             self.client.hang_up()
@@ -212,18 +216,6 @@ class LiveSession:
         """End where the server is gone: only messages that the pipeline holds back are left."""
         if self.pipeline.held_until is None:
             self._over.set()
-
-    def _send(self, frames: Sequence[Frame]) -> None:
-        if frames[-1].fact is not None and frames[-1].exchange is None:
-            exits = (frame.fact for frame in frames if isinstance(frame.fact, ProcessExit))
-            self.exit = next(exits, self.exit)
-        end = self.server if frames[0].direction is C2S else self.client
-        if end is None or end in self._gone:
-            return
-        try:
-            end.send_nowait(frames)
-        except trio.BrokenResourceError:
-            self._lost(end)
 
     async def _watch_client(self) -> None:
         await self.client.left()

@@ -20,7 +20,7 @@ from mcpmock.pipeline.stage import Action, Halt, Hangup, Send, Stage, Wake
 from mcpmock.playback.player import PlayerOptions, SessionSelection
 from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.timing import Pace, Timing
-from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, StreamEnd
+from mcpmock.protocol.messages import C2S, S2C, Direction, Frame, ProcessExit, StreamEnd
 from mcpmock.runner import DEAF_AFTER_S, FLUSH_TIMEOUT_S, LiveSession, run
 from tests.support import (
     INITIALIZE,
@@ -60,10 +60,12 @@ class HangsUp(Stage):
 
 @attrs.define
 class Halts(Stage):
-    """The client is not read for a second."""
+    """One side, the client if none is named, is not read for a second."""
+
+    halted: Direction = C2S
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
-        return (Send(seen), Halt(C2S, 1.0))
+        return (Send(seen), Halt(self.halted, 1.0))
 
 
 async def frames_of(channel: MemoryChannel) -> list[Frame]:
@@ -129,14 +131,14 @@ class PipedChannel(MemoryChannel):
         self.taken = 0
 
     def pipe_sources(self) -> Sequence[PipeSource]:
-        return (PipeSource(self._pipe[0], self._take),)
+        return (PipeSource(self._pipe[0], self._read, lambda data: [s2c(data)]),)
 
     def held(self, like: Frame) -> int:
         return 0
 
-    def _take(self) -> list[Frame]:
+    def _read(self) -> bytes:
         self.taken += 1
-        return [s2c(os.read(self._pipe[0], 1))]
+        return os.read(self._pipe[0], 1)
 
     async def aclose(self) -> None:
         await super().aclose()
@@ -146,7 +148,7 @@ class PipedChannel(MemoryChannel):
 
 @pytest.mark.parametrize(
     ("stages", "taken"),
-    [([], 1), ([Late(1)], 0), ([HangsUp()], 0), ([Halts()], 0)],
+    [([], 1), ([Late(1)], 0), ([HangsUp()], 0), ([Halts()], 0), ([Halts(S2C)], 0)],
 )
 async def test_what_follows_from_a_pipe(
     stages: Sequence[Stage], taken: int, autojump_clock: MockClock

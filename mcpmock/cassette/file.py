@@ -465,7 +465,7 @@ class TakeFile:
         If that fails, the next write brings it: no event stands in a file before its header.
         """
         line = msgspec.json.encode(header) + b"\n"
-        self._hash(line)
+        self._digest.update(line)
         torn = self._size and read_at(self._fd, 1, self._size - 1) != b"\n"
         self._start = self._size + bool(torn)
         self._ahead = b"\n" + line if torn else line
@@ -473,10 +473,14 @@ class TakeFile:
 
     def append(self, lines: list[bytes]) -> None:
         """Write event lines with one `write`; when it returns, the kernel has them."""
-        data = lines[0] if len(lines) == 1 else b"".join(lines)
+        data = b"".join(lines)
         self._write(data)
-        self._hash(data)
         self._events += len(lines)
+        # Hashed in larger portions: most of the time for a short one is in the call.
+        self._unhashed += data
+        if len(self._unhashed) >= _HASHED_TOGETHER:
+            self._digest.update(self._unhashed)
+            self._unhashed.clear()
 
     @property
     def events(self) -> int:
@@ -560,15 +564,6 @@ class TakeFile:
             if self._backup is not None:
                 self._backup.rename(self.path)
         os.close(self._fd)
-
-    def _hash(self, data: bytes) -> None:
-        """Hash in larger portions than lines come: most of the time for a short one is in the
-        call.
-        """
-        self._unhashed += data
-        if len(self._unhashed) >= _HASHED_TOGETHER:
-            self._digest.update(self._unhashed)
-            self._unhashed.clear()
 
     def _write(self, data: bytes) -> None:
         data = self._ahead + data if self._ahead else data

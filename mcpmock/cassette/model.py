@@ -443,7 +443,7 @@ class Cassette(msgspec.Struct, kw_only=True):
 _json = msgspec.json.Encoder()
 _raw = msgspec.json.Decoder(Raw)
 _PIECE = 1 << 20
-_OPENERS, _CLOSERS = (b"{", b"["), (b"}", b"]")
+_OPENERS, _CLOSERS = b"{[", b"}]"
 # speed: 0.5 us a message as numbers; `bytes in bytes` raises and drops a TypeError first, 0.9
 # (python -m timeit)
 _CR, _LF = b"\r\n"
@@ -469,7 +469,7 @@ def embeddable(raw: bytes) -> bool:
     Only a whole JSON object or array without white space around it and without line breaks does
     both.
     """
-    if not raw.startswith(_OPENERS) or not raw.endswith(_CLOSERS) or _CR in raw or _LF in raw:
+    if not raw or raw[0] not in _OPENERS or raw[-1] not in _CLOSERS or _CR in raw or _LF in raw:
         return False
     try:
         _raw.decode(raw)

@@ -93,7 +93,7 @@ class ProcessChannel(MessageChannel):
         data = await self._read(self._stderr)
         if not data:
             raise trio.EndOfChannel
-        return [Frame(S2C, data, b"", Stderr())]
+        return _log_frames(data)
 
     async def receive_exit(self) -> list[Frame]:
         """Return the exit, once: after all output. What keeps the pipes of a process that is gone
@@ -128,8 +128,8 @@ class ProcessChannel(MessageChannel):
     def pipe_sources(self) -> Sequence[PipeSource]:
         # What a server logs before it answers is read before the answer.
         return (
-            PipeSource(self._stderr.fd, self._take_stderr),
-            PipeSource(self._stdout.fd, self._take_output),
+            PipeSource(self._stderr.fd, self._stderr.read, _log_frames),
+            PipeSource(self._stdout.fd, self._stdout.read, self._splitter.feed),
         )
 
     def send_nowait(self, frames: Sequence[Frame]) -> None:
@@ -203,14 +203,6 @@ class ProcessChannel(MessageChannel):
         self._stderr.close()
         await trio.lowlevel.checkpoint()
 
-    def _take_output(self) -> list[Frame] | None:
-        data = self._stdout.read()
-        return self._splitter.feed(data) if data else None
-
-    def _take_stderr(self) -> list[Frame] | None:
-        data = self._stderr.read()
-        return [Frame(S2C, data, b"", Stderr())] if data else None
-
     async def _read(self, pipe: Descriptor) -> bytes | None:
         """Return one read's worth; b"" once at the end, None after it."""
         if pipe not in self._open_pipes:
@@ -246,6 +238,10 @@ class ProcessChannel(MessageChannel):
             elif self._child.process.poll() is None:
                 await trio.lowlevel.wait_readable(self._exit)
                 self._child.process.wait()
+
+
+def _log_frames(data: bytes) -> list[Frame]:
+    return [Frame(S2C, data, b"", Stderr())]
 
 
 async def start_process(command: Sequence[str]) -> ProcessChannel:

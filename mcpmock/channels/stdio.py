@@ -55,11 +55,7 @@ class StdioChannel(MessageChannel):
         # Other clients would have to wait together with this one. Windows waits for no pipes so.
         if not self._only or sys.platform == "win32":
             return ()
-        return (PipeSource(self._stdin.fd, self._take_input),)
-
-    def _take_input(self) -> list[Frame] | None:
-        data = self._stdin.read()
-        return self._splitter.feed(data) if data else None
+        return (PipeSource(self._stdin.fd, self._stdin.read, self._splitter.feed),)
 
     def send_nowait(self, frames: Sequence[Frame]) -> None:
         data = join_lines(frames)

@@ -30,7 +30,10 @@ class Pipeline(Struct, eq=False):
 
     stages: Sequence[Stage]
     hung_up: Hangup | None = None
-    _halted: dict[Direction, float] = field(default_factory=dict)
+    next_due: float | None = None
+    """When `advance` has something to do, on the same clock as `now`; None if never."""
+    halted: dict[Direction, float] = field(default_factory=dict)
+    """Until when the source of a direction must not be read."""
     _due: list[tuple[float, int, int, Action]] = field(default_factory=list)
     _order: count[int] = field(default_factory=count)
     _out: list[Sequence[Frame]] = field(default_factory=list)
@@ -64,21 +67,13 @@ class Pipeline(Struct, eq=False):
                     self._act(place, self.stages[place].wake(now), now)
                 case Hangup():
                     self._hang_up(now, place, action, now)
+        self.next_due = self._due[0][0] if self._due else None
         return self._leave()
-
-    @property
-    def next_due(self) -> float | None:
-        """When `advance` has something to do, on the same clock as `now`; None if never."""
-        return self._due[0][0] if self._due else None
 
     @property
     def held_until(self) -> float | None:
         """When the last frame that a stage holds back is due; None if none is held."""
         return self._held_before(len(self.stages))
-
-    def halted_until(self, direction: Direction) -> float | None:
-        """Return until when the source of this direction must not be read; None if it may be."""
-        return self._halted.get(direction) if self._halted else None
 
     def _held_before(self, place: int) -> float | None:
         held = [stage.held_until for stage in self.stages[:place]]
@@ -115,7 +110,7 @@ class Pipeline(Struct, eq=False):
                 case Wake(at):
                     self._schedule(at, place, action)
                 case Halt(way, seconds):
-                    self._halted[way] = max(now + seconds, self._halted.get(way, now))
+                    self.halted[way] = max(now + seconds, self.halted.get(way, now))
 
     def _hang_up(self, due: float, place: int, action: Hangup, now: float) -> None:
         """Hang up, as soon as stages nearer to the client hold back nothing more: a stage that
@@ -134,6 +129,7 @@ class Pipeline(Struct, eq=False):
 
     def _schedule(self, due: float, place: int, action: Action) -> None:
         heapq.heappush(self._due, (due, next(self._order), place, action))
+        self.next_due = self._due[0][0]
 
     def _leave(self) -> list[Sequence[Frame]]:
         out, self._out = self._out, []

@@ -98,7 +98,9 @@ class KnownValues(Struct, eq=False):
             # speed: `in` takes 0.2 us more: it raises and drops an error first (python -m timeit)
             if data.find(needle) >= 0:
                 return True
-        return self.occur_encoded(data) or self._word_occurs(data)
+        if self._words and self._word_occurs(data):
+            return True
+        return bool(self._encoded) and self.occur_encoded(data)
 
     def _word_occurs(self, data: bytes) -> bool:
         # speed: 0.1 us for the one session id of most recordings, by the words of a message 3.3

@@ -32,8 +32,9 @@ class LineSplitter:
 
     def feed(self, data: bytes) -> list[Frame]:
         """Return the frames that `data` completes, in order."""
-        if data.find(b"\n") == len(data) - 1 and data and not self._held and not self._in_pieces:
-            return [self._frame(data[:-1])]  # one read, one line: what an exchange is made of
+        one_line = data.find(b"\n") == len(data) - 1 and data[-2:-1] != b"\r"
+        if one_line and data and not self._held and not self._in_pieces:
+            return [Frame(self._direction, data[:-1])]  # what an exchange is made of
         head, *lines = data.split(b"\n")
         if not lines:
             return self._hold(data)

@@ -22,9 +22,13 @@ class Source:
     def write(self, data: bytes) -> None:
         os.write(self.other, data)
 
-    def take(self) -> list[Frame] | None:
-        data = os.read(self.fd, 100)
-        return [s2c(bytes((byte,))) for byte in data if byte < ord("a")] if data else None
+    @property
+    def piped(self) -> PipeSource:
+        return PipeSource(self.fd, lambda: os.read(self.fd, 100), capitals)
+
+
+def capitals(data: bytes) -> list[Frame]:
+    return [s2c(bytes((byte,))) for byte in data if byte < ord("a")]
 
 
 @pytest.fixture
@@ -38,7 +42,7 @@ def sources() -> Iterator[list[Source]]:
 
 
 def short_wait(sources: list[Source]) -> ShortWait:
-    return ShortWait([PipeSource(source.fd, source.take) for source in sources])
+    return ShortWait([source.piped for source in sources])
 
 
 def test_each_read_in_the_order_of_the_sources(sources: list[Source]) -> None:
@@ -74,7 +78,8 @@ def test_files_are_not_waited_for(sources: list[Source], tmp_path: Path) -> None
     fd = os.open(tmp_path / "file", os.O_RDONLY)
     try:
         sources[1].write(b"B")
-        pipes = [PipeSource(source.fd, source.take) for source in sources]
-        assert [[s2c(b"B")]] == list(ShortWait([PipeSource(fd, list), *pipes]).receive())
+        file = PipeSource(fd, lambda: os.read(fd, 100), capitals)
+        waits = ShortWait([file, *(source.piped for source in sources)])
+        assert [[s2c(b"B")]] == list(waits.receive())
     finally:
         os.close(fd)

@@ -122,9 +122,9 @@ async def test_only_the_only_client_is_waited_for_without_the_loop() -> None:
     """Where there are others, they would wait too."""
     async with conversation(only=True) as client:
         [source] = client.channel.pipe_sources()
-        assert source.take() is None
+        assert source.read() is None
         os.write(client.stdin, b"1\n2\n3")
-        assert [c2s(b"1"), c2s(b"2")] == source.take()
+        assert [c2s(b"1"), c2s(b"2")] == source.feed(source.read() or b"")
     async with conversation() as client:
         assert () == client.channel.pipe_sources()
 

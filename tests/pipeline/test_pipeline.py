@@ -223,7 +223,7 @@ def test_what_stages_halt() -> None:
     row = Pipeline([Says((Halt(C2S, 2.0),)), Stage(), Says((Halt(C2S, 1.0),))])
     row.begin(5.0)
 
-    assert (7, None) == (row.halted_until(C2S), row.halted_until(S2C))
+    assert (7, None) == (row.halted.get(C2S), row.halted.get(S2C))
 
 
 def test_who_hangs_up_waits_for_what_is_held_before_the_client() -> None:

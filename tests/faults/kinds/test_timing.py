@@ -200,7 +200,7 @@ def test_backpressure_nothing_more_is_read() -> None:
     wire = faulty(Backpressure(time=2))
     wire.at(1, client=CALL, to_server=CALL)
 
-    assert (3, None) == (wire.pipeline.halted_until(C2S), wire.pipeline.halted_until(S2C))
+    assert (3, None) == (wire.pipeline.halted.get(C2S), wire.pipeline.halted.get(S2C))
     wire.nothing_more()
 
 
