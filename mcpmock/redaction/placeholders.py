@@ -174,7 +174,7 @@ def decode_placeholders(text: str) -> str:
     """Return a text with its encoded placeholders decoded, and what is encoded with them."""
     for part in reversed(encoded_parts(text)):
         text = text[: part.start] + part.text + text[part.end :]
-    if "\\u00" in text and PLACEHOLDER.decode() in text:
+    if "\\u00" in text:
         raw = text.encode("utf-8", "surrogatepass")
         text = HOLE.sub(lambda hole: unspelled(hole[0]), raw).decode("utf-8", "surrogatepass")
     return text

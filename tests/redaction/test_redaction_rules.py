@@ -504,6 +504,8 @@ def test_what_a_header_says() -> None:
     assert not rules_of_header({"own": {"keys": "who", "paths": 7}})
     assert "as" not in redaction_of(RedactionRules.parse(["who"]))["own"]
     assert "own" not in redaction_of(NO_OWN_RULES)
+    assert {"keep": ["page"]} == redaction_of(RedactionRules.parse(keep=["page"]))["own"]
+    assert {"as": "hash"} == redaction_of(NO_OWN_RULES.with_hashes("k"))["own"]
 
 
 def test_rules_of_programs(tmp_path: Path) -> None:

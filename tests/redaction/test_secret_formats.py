@@ -55,6 +55,8 @@ def test_assignments(text: bytes, found: list[tuple[bytes, str]]) -> None:
         (b"API_KEY=a;b # c", [b"a;b"]),
         (b'API_KEY="a #b" # c', [b"a #b"]),
         (b"x API_KEY=ab", []),
+        (b'password: "of the house"', [b"of the house"]),
+        (b"password = 'of the house'", [b"of the house"]),
         (b"db_password=correct-horse", [b"correct-horse"]),
         (b"db_password=the one you have", []),
         (b"DB_PASSWORD=the one you have", [b"the one you have"]),
