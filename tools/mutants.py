@@ -44,7 +44,12 @@ MEMORY_BYTES = 8 << 30
 """A mutant that exceeds one of these is noticed."""
 TESTS_ELSEWHERE = {
     "channels": ["tests/sessions", "tests/test_runner.py", "tests/test_runner_exchanges.py"],
-    "faults": ["tests/fault_matrix", "tests/cli/test_faults.py", "tests/test_faults.py"],
+    "faults": [
+        "tests/api/test_fault_control.py",
+        "tests/cli/test_faults.py",
+        "tests/fault_matrix",
+        "tests/test_faults.py",
+    ],
     "playback": [
         "tests/laws/test_known_answers.py",
         "tests/laws/test_overlap_order.py",

@@ -170,7 +170,7 @@ class FaultEngine(Stage):
         if unit.on is On.END and self.replayed:
             self._fire_without_frame(On.HANGUP, m.Frame(m.S2C), batch)
         passed = outcome is None or outcome.carried is not None
-        if state.queue and passed and unit.on is not None:
+        if passed and unit.on is not None:
             batch.add(state.queue.passed(first.direction, unit.on))
 
     def _watch(self, number: int, unit: Unit, subject: Subject, batch: _Batch) -> None:

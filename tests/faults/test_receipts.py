@@ -72,6 +72,7 @@ def test_the_summary() -> None:
         "fault never (latency): never fired, and it must: nothing matched",
         "fault idle (latency): never fired: nothing matched",
     ] == run.summary()
+    assert run.summary()[1:] == run.never_fired()
     assert ["never"] == [fault.title for fault in run.owing()]
     assert [(1, 3), (0, 0), (0, 0)] == [
         (tally["fired"], tally["matched"]) for tally in run.tallies()

@@ -62,6 +62,8 @@ TEXT = "result-text-changed $.result.content[0].text"
         (result(), result(a=1), ["output-field-added $.result.a"]),
         (result(a=1), result(a="1"), ["output-type-changed $.result.a"]),
         (result(a=1), result(a=2), ["result-value-changed $.result.a"]),
+        (result(resultType="a"), result(), ["output-field-removed $.result.resultType"]),
+        (result(resultType=1), result(resultType=2), ["result-value-changed $.result.resultType"]),
         (result(1), result("1"), ["output-type-changed $.result"]),
         (
             result(resultType="complete"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.cassette.model import Cassette
-from mcpmock.protocol.messages import C2S
+from mcpmock.protocol.messages import C2S, Frame
 from mcpmock.semantic_diff.conversations import RecordedConversation, read_conversations
 from tests.support import (
     LOG,
@@ -75,6 +75,15 @@ def test_what_belongs_to_a_call() -> None:
     assert 1 == len(one.unrelated[3].answers)
     assert [False, True] == [within.sure for within in one.calls[1].within]
     assert [False, False, True] == [made.abandoned for made in one.calls]
+
+
+@pytest.mark.parametrize(("rest", "abandoned"), [([], False), ([ends(1)], False),
+                                                 ([ends(1, direction=C2S)], True)])  # fmt: skip
+def test_only_a_client_that_leaves_abandons_its_call(rest: list[Frame], abandoned: bool) -> None:
+    """Not a server that ends the stream, nor a recording that ends."""
+    (one,) = read(over_http(in_session(1, post(1, call(1, "a")), opens(1), rest)))
+
+    assert [abandoned] == [made.abandoned for made in one.calls]
 
 
 def test_what_the_client_says_of_itself_belongs_to_no_call() -> None:

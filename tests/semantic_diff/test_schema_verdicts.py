@@ -152,6 +152,8 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "integers above": (of(v={**I, "exclusiveMinimum": 0}), of(v={**I, "minimum": 1}), SAME),
     "integers below": (of(v={**I, "exclusiveMaximum": 9}), of(v={**I, "maximum": 8}), SAME),
     "half an integer": (of(v={**I, "minimum": 0.5}), of(v={**I, "minimum": 1}), SAME),
+    "integers from half of one": (of(v={**N, "minimum": 1}), of(v={**I, "minimum": 0.5}), LESS),
+    "numbers from one": (of(v={**I, "minimum": 0.5}), of(v={**N, "minimum": 1}), MORE),
     "multiples of one": (of(v=I), of(v={**N, "multipleOf": 1}), SAME),
     "draft 4 bound": (of(v={**N, "minimum": 0, "exclusiveMinimum": True}),
                       of(v={**N, "exclusiveMinimum": 0}), SAME),

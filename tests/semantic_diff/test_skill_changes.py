@@ -92,6 +92,14 @@ def test_one_skill() -> None:
     ] == found
 
 
+@pytest.mark.parametrize(("old", "new"), [(1, 2), (1, {}), ({}, 2)])
+def test_a_skill_of_a_wrong_form(old: Any, new: Any) -> None:
+    """It is one change."""
+    found = shown([*skill_changes({"skill": old}, {"skill": new}, (), measure())])
+
+    assert ["metadata-changed $.skill"] == found
+
+
 def test_verdicts() -> None:
     """What a host has approved is gone or not as it was."""
 
