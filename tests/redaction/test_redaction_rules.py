@@ -84,8 +84,8 @@ def test_names_that_do_not_fit(name: str) -> None:
         (r"12", '{"pin": 12, "n": "12"}', '{"pin": 12, "n": "<value:1>"}'),
         (r'"pin": "\d+"', '{"pin": "12", "n": 123}', '{<value:1>, "n": 123}'),
         (r"42", "42", "<value:1>"),
-        (r'"a": "\w+"', '{"a": "b", "token": "c"}', '{<value:2>, "token": "<token:1>"}'),
-        (r'"a": "\w+"', '{"token": "c", "a": "b"}', '{"token": "<token:1>", <value:2>}'),
+        (r'"person": "\w+"', '{"person": "b", "token": "c"}', '{<value:2>, "token": "<token:1>"}'),
+        (r'"person": "\w+"', '{"token": "c", "person": "b"}', '{"token": "<token:1>", <value:2>}'),
         (r'"token": "c", "a', '{"token": "c", "a": "b"}', '{<value:2>": "b"}'),
         (r"\s{3}", "a   b", "a   b"),
         (
