@@ -331,6 +331,16 @@ def test_a_stream_with_a_length() -> None:
     assert length == head_of(9, 0)
 
 
+def test_a_body_in_json_keeps_its_length() -> None:
+    """Also where the end of its exchange comes later."""
+    late = Latency(latency=1, match=Match(tool="x", nth=9))
+    wire = faulty(late, transport="streamable-http").pipeline
+    wire.enter(post(1, call(1, "x")), 0)
+    reply = answers(1, response(1), content_length="9")[:2]
+
+    assert [reply] == wire.enter(reply, 0)
+
+
 def test_a_batch_is_meant_as_a_whole() -> None:
     """If any of its messages is; also where it answers one that is."""
     both = batch(call(1, "y"), call(2, "x"))
