@@ -44,13 +44,11 @@ class CassetteUse(TypedDict):
 
 def why_idle(log: Log, cassette: Cassette) -> str:
     """Return why no client sent anything to the replay of a recording with requests; else empty."""
-    from mcpmock.protocol.messages import C2S, Batch, Request
+    from mcpmock.protocol.messages import C2S, Request, parse_items
 
     frames = (event.frame for take in cassette.takes for event in take.events)
-    if log.calls or not any(
-        frame is not None and frame.direction is C2S and isinstance(frame.content, Request | Batch)
-        for frame in frames
-    ):
+    asked = (frame.raw for frame in frames if frame is not None and frame.direction is C2S)
+    if log.calls or not any(isinstance(one, Request) for raw in asked for one in parse_items(raw)):
         return ""
     return "the client sent nothing" if log.players else "no client connected"
 
@@ -97,7 +95,8 @@ class _CassetteTally:
     left: dict[str, dict[str, str]] = attrs.field(factory=dict)
     """The requests that no test has sent, by session and place."""
     unused: str = IGNORE
-    idle: str = ""
+    idle: str | None = None
+    """Why no client sent anything in any of the tests; empty if one did."""
     blamed: str = ""
     shown: str = ""
 
@@ -108,7 +107,7 @@ class _CassetteTally:
     @property
     def is_unused(self) -> bool:
         """Whether there is something to judge: unused requests, or no client in any test."""
-        return self.unused != IGNORE and bool(self.requests or (self.idle and not self.left))
+        return self.unused != IGNORE and bool(self.requests or self.idle)
 
     def describe(self) -> str:
         """Return what is unused in a line."""
@@ -144,7 +143,8 @@ class UnusedTally:
             known = one.left.get(session, left)
             one.left[session] = {n: left[n] for n in known if n in left}
         one.waiting.discard(test)
-        one.idle = use["idle"]
+        if one.idle != "":
+            one.idle = use["idle"]
         if UNUSED.index(use["unused"]) >= UNUSED.index(one.unused):
             one.unused, one.blamed, one.shown = use["unused"], test, use["shown"]
 

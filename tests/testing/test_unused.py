@@ -101,6 +101,7 @@ def test_the_report_of_a_test() -> None:
         (Log(), cassette(), ""),
         (Log(), cassette(c(INITIALIZED)), ""),
         (Log(), cassette(c(b"[%s]" % call(1, "a"))), "no client connected"),
+        (Log(), cassette(c(b"[%s]" % INITIALIZED)), ""),
     ],
 )
 def test_a_recording_that_was_not_replayed(log: Log, recorded: Cassette, why: str) -> None:
@@ -117,6 +118,9 @@ def test_all_tests_are_idle() -> None:
     assert [] == judged(one=idle_use(), two=use_of())
     assert [] == judged(one=use_of(), two=idle_use())
     assert [f"two fail {LEFT}"] == judged(one=use_of("b"), two=idle_use())
+    # What answered was no recorded session: a stub, a fault, or nothing at all.
+    stubbed = CassetteUse({**use_of(), "left": []})
+    assert [] == judged(one=stubbed, two=idle_use()) == judged(one=idle_use(), two=stubbed)
     why = "not judged, because tests did not run or did not pass"
     assert [f"{line}; {why}: failed"] == unjudged("failed", t=idle_use())
 
