@@ -275,7 +275,7 @@ class _Pumps:
 
 
 async def run(session: LiveSession) -> ProcessExit | None:
-    """Run a session to its end and closes both its channels. Gives the server's exit, where there
+    """Run a session to its end and close both its channels. Gives the server's exit, where there
     was a process.
     """
     try:

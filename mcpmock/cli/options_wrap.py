@@ -123,8 +123,8 @@ def carry_out(
     console: ConsoleOptions,
     store: SideStore | None = None,
 ) -> list[ServerEdit]:
-    """Show the changes, ask, and make them; gives those that were made. A client that keeps its
-    configuration itself is only explained, without `--run`. Raises McpMockError.
+    """Show the changes, ask, and make them; gives those that were made. For a client that keeps its
+    configuration itself, its commands are only shown, without `--run`. Raises McpMockError.
     """
     from mcpmock.client_config.changes import client_commands
     from mcpmock.client_config.files import side_store

@@ -217,9 +217,9 @@ class Turn:
     """In how many of these the fault changed something."""
 
     def comes(self, elapsed_s: float, random: Random, drawn: dict[str, Any]) -> bool:
-        """Return another one fits, so many seconds after the session began: is it its turn? Only
-        then may the dice be thrown, so that a fault that is not meant changes nothing for one that
-        is.
+        """Return whether another message that fits, so many seconds after the session began, has
+        its turn. Only then are dice thrown, so that a fault that is not meant changes nothing for
+        one that is.
         """
         self.seen += 1
         match, number = self.match, self.seen

@@ -45,7 +45,7 @@ class Pipeline(Struct, eq=False):
         return self._leave()
 
     def enter(self, frames: Sequence[Frame], now: float) -> list[Sequence[Frame]]:
-        """Return frames of one direction enter at their end. Gives what leaves now: batches, each
+        """Take frames of one direction in at their end. Gives what leaves now: batches, each
         of one direction, in order.
         """
         if self.hung_up:

@@ -554,7 +554,7 @@ class Player(Stage):
         return self._speakers
 
     def _send_due(self, now: float) -> Iterable[Action]:
-        """Send what is due and says when to come again."""
+        """Send what is due and say when to come again."""
         frames: list[Frame] = []
         senders = self._senders
         for one in senders:

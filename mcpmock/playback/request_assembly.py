@@ -129,7 +129,7 @@ class RequestAssembly:
     _on_http: bool = False
 
     def add(self, frame: Frame) -> ClientMessage | None:
-        """Take the next frame and gives the message that is whole with it. The end of an exchange
+        """Take the next frame and give the message that is whole with it. The end of an exchange
         is given after the exchange is closed here.
         """
         exchange, fact = frame.exchange, frame.fact

@@ -130,7 +130,7 @@ class Correlation(Struct, eq=False):
     def note(
         self, direction: Direction, message: Message, index: int, exchange: int | None = None
     ) -> Attribution:
-        """Take the next message and returns what it names. `index` is the caller's number for it,
+        """Take the next message and return what it names. `index` is the caller's number for it,
         `exchange` the HTTP exchange that carries it, None where one stream carries everything.
         """
         match message:

@@ -99,13 +99,13 @@ class HeldMessages(Struct, eq=False):
             self.pop()
 
     def pop(self) -> bytes:
-        """Remove and returns the oldest."""
+        """Remove and return the oldest."""
         raw = self._raws.popleft()
         self.size -= len(raw)
         return raw
 
     def take(self) -> list[bytes]:
-        """Remove and returns all of them, oldest first."""
+        """Remove and return all of them, oldest first."""
         return [self.pop() for _ in range(len(self))]
 
 

@@ -145,7 +145,7 @@ class PluginSession:
             self.unused.expect(cassette, test)
 
     def _report(self, verdict: UnusedVerdict) -> None:
-        """Warn, or adds a teardown error to the test that passed last with this cassette."""
+        """Warn, or add a teardown error to the test that passed last with this cassette."""
         hook = self._config.hook
         if verdict.unused == "warn":
             with warnings.catch_warnings(record=True, action="always") as caught:
