@@ -167,13 +167,13 @@ class LiveSession:
                 return
 
     def _needs_loop(self, frames: Sequence[Frame]) -> bool:
-        """Return whether the session is over, a message is held back, or what these feed does not
-        read.
+        """Return whether the session is over, or something waits: a message in a stage, a source
+        that is halted, bytes that an end still has to write.
         """
-        like, pipeline = frames[-1], self.pipeline
-        end = self.client if like.direction is S2C else self.server or self.client
+        like, pipeline, server = frames[-1], self.pipeline, self.server
         over = pipeline.hung_up or self._gone
-        return bool(over or pipeline.halted or pipeline.next_due is not None or end.held(like))
+        held = self.client.held(like) or (server is not None and server.held(like))
+        return bool(over or pipeline.halted or pipeline.next_due is not None or held)
 
     def _take(self, frames: Sequence[Frame]) -> None:
         """Take frames that the client's end delivers. An error here ends the session, not the

@@ -123,9 +123,10 @@ async def test_frames_pass_both_ways(autojump_clock: MockClock) -> None:
 class PipedChannel(MemoryChannel):
     """Has one more frame, which can only be had from its pipe."""
 
-    def __init__(self) -> None:
+    def __init__(self, held: int = 0) -> None:
         self.far, inner = memory_pair()
         super().__init__(inner._out, inner._back)
+        self._held = held
         self._pipe = os.pipe()
         os.write(self._pipe[1], b"2")
         self.taken = 0
@@ -134,7 +135,7 @@ class PipedChannel(MemoryChannel):
         return (PipeSource(self._pipe[0], self._read, lambda data: [s2c(data)]),)
 
     def held(self, like: Frame) -> int:
-        return 0
+        return self._held
 
     def _read(self) -> bytes:
         self.taken += 1
@@ -156,7 +157,21 @@ async def test_what_follows_from_a_pipe(
     """What comes at once is taken in the same turn, unless something else needs the loop first: a
     message that is held back, the end of the session, a source that must not be read.
     """
-    client, server = PipedChannel(), PipedChannel()
+    await follow(stages, PipedChannel(), PipedChannel(), taken)
+
+
+@pytest.mark.parametrize("held", [(0, 1), (1, 0), (1, 1)])
+async def test_nothing_follows_while_an_end_writes(
+    held: tuple[int, int], autojump_clock: MockClock
+) -> None:
+    """Its reader would wait for what only the loop can write, also for what went the other way."""
+    client, server = map(PipedChannel, held)
+    await follow([], client, server, 0)
+
+
+async def follow(
+    stages: Sequence[Stage], client: PipedChannel, server: PipedChannel, taken: int
+) -> None:
     session = LiveSession(Pipeline(stages), client, server)
     async with trio.open_nursery() as nursery:
         nursery.start_soon(run, session)
