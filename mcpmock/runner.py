@@ -17,7 +17,7 @@ import trio
 from mcpmock.channels.channel import MAX_HELD_BYTES, ConversationEnd, Receive
 from mcpmock.channels.short_wait import ShortWait
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, StreamEnd
+from mcpmock.protocol.messages import C2S, Frame, ProcessExit, StreamEnd
 
 IDLE_PUMPS = 16
 """How many idle tasks are kept for sources that open later."""

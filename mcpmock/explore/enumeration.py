@@ -291,9 +291,9 @@ class Space:
     # Lost connections.
 
     def _resumes(self) -> Iterator[VariantChange]:
-        """Yield the connection that carries a call is lost behind each event of its stream but the
-        last; in front of all of them too, where the server begins the stream with an event that has
-        only an id. A revision with a handshake is one that can resume.
+        """Yield the variants in which the connection that carries a call is lost: behind each event
+        of its stream but the last; in front of all of them too, where the server begins the stream
+        with an event that has only an id. A revision with a handshake is one that can resume.
         """
         if not self.resumes or all(one.method != "initialize" for one in self.requests):
             return

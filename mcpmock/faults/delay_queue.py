@@ -140,7 +140,7 @@ class DelayQueue:
         yield from self._hold(kept, due)
 
     def passed(self, direction: Direction, on: On) -> Iterable[Action]:
-        """Yield another message went this way."""
+        """Count another message that went this way; yield what was kept for it."""
         for kept in [kept for kept in self._kept if kept.counts(direction, on)]:
             kept.left -= 1
             if kept.left <= 0:

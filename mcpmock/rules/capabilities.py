@@ -120,7 +120,9 @@ def _capabilities_of(checked: CheckedMessage, state: State, *, server: bool) -> 
 
 
 def _check_gate(checked: CheckedMessage, state: State, row: Method) -> Iterator[Breach]:
-    """Yield a request needs a capability of its receiver, a notification one of its sender."""
+    """Yield the breach of a request that needs a capability of its receiver, or of a notification
+    that needs one of its sender.
+    """
     if row.gate is None:
         return
     servers = checked.from_client is (row.kind is MessageKind.REQUEST)

@@ -104,7 +104,7 @@ def handshake_changes(
 
 
 def _capabilities(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
-    """Yield a capability counts as there unless it is absent or false."""
+    """Yield the changes of capabilities: one counts as there unless it is absent or false."""
     for edit in edits(_plain(old), _plain(new), path, measure):
         had, has = (value not in (ABSENT, False, None) for value in (edit.old, edit.new))
         rule = "metadata-changed"
@@ -135,7 +135,7 @@ def _members(
     compared: Callable[[Any, Any, ValuePath, Measure], Iterator[Change]],
     measure: Measure,
 ) -> Iterator[Change]:
-    """Yield a list whose members have names."""
+    """Yield the changes of a list whose members have names."""
     before, after = _by_name(old, catalog.name), _by_name(new, catalog.name)
     renamed = _renamed(before, after, old, new, catalog)
     for name, i in before.items():
@@ -203,7 +203,7 @@ def _item(name: MemberName, old: int | None, new: int | None, catalog: Catalog) 
 
 
 def _skill_changes(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
-    """Yield two entries of a skill."""
+    """Yield the changes of an entry of a skill."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         yield from _text_changes(old, new, path, measure)
         return
@@ -222,7 +222,7 @@ def _skill_changes(old: Any, new: Any, path: ValuePath, measure: Measure) -> Ite
 
 
 def _skill_file_changes(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
-    """Yield a file of a skill: another digest has mostly another size, too."""
+    """Yield the changes of a file of a skill: another digest has mostly another size, too."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         yield from _text_changes(old, new, path, measure)
         return
@@ -239,7 +239,7 @@ def _skill_file_changes(old: Any, new: Any, path: ValuePath, measure: Measure) -
 
 
 def _member_changes(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
-    """Yield two tools, prompts or resources."""
+    """Yield the changes of a tool, prompt or resource."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         yield from _text_changes(old, new, path, measure)
         return
@@ -265,7 +265,7 @@ def _output(old: Any, new: Any, path: ValuePath) -> Iterator[Change]:
 
 
 def _argument(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
-    """Yield two arguments of a prompt."""
+    """Yield the changes of an argument of a prompt."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         yield from _text_changes(old, new, path, measure)
         return

@@ -366,8 +366,9 @@ class CancelRace(
         return Goal(self.cell, self.i, self.j)
 
     def _leave(self, race: RaceProgress, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        """Yield the client left its response. From 2026-07-28 on that cancels the call; what is
-        sent on this exchange from now on is lost, unless the client resumes the stream.
+        """Yield what follows when the client has left a response. From 2026-07-28 on that cancels
+        the call; what is sent on this exchange from now on is lost, unless the client resumes the
+        stream.
         """
         assert matched.exchange is not None
         race.leave(matched.exchange)
@@ -377,7 +378,7 @@ class CancelRace(
             race.over = True
 
     def _cancel(self, race: RaceProgress, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
-        """Yield the client cancels: what had crossed is sent, and the server reacts to the rest."""
+        """Yield what follows a cancel: what had crossed is sent, the server reacts to the rest."""
         if race.cancelled:
             return
         race.waits()
