@@ -180,3 +180,5 @@ def test_damage_is_scanned_as_text() -> None:
     data = b'{"mcpmock":1}\n{"n":1,"oops":"x","token":"abcdefgh12345"\n' + EARLY
 
     assert SecretFound(2, 0, 0, "", "token") in scan_cassette(data)
+    clean = b'{"mcpmock":1}\n{"n":1,"oops":"token=abcdefgh12345"\n{"n":2,"oops"\n'
+    assert [SecretFound(2, 0, 0, "", "token")] == scan_cassette(clean)

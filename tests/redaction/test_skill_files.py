@@ -126,6 +126,10 @@ def test_the_read_that_follows_an_entry_decides() -> None:
         [("stderr", "x"), *listed(), *read(3, SKILL, text=PLAIN)],
         [*read(3, NOTES, text=SECRET)],
         [*listed(), *read(3, "demo:1", text=SECRET)],
+        [
+            *listed(),
+            s(response(3, {"contents": [None, 1, "x", [SECRET], {"uri": NOTES, "text": 1}]})),
+        ],
         [*listed(entry={**ENTRY, "resources": "dynamic"}), *read(3, NOTES, text=SECRET)],
         [s(response(1, {"digest": "sha256:x", "contents": SECRET}))],
         [s(b'{"jsonrpc":"2.0","id":1,"result":["digest"]}')],

@@ -1,0 +1,58 @@
+"""Values that are known to be secret: where they stand, and what is learned of them."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcpmock.redaction.encodings import is_json
+from mcpmock.redaction.known_values import KnownValues
+from mcpmock.redaction.placeholder_table import PlaceholderTable
+from mcpmock.redaction.secret_names import SESSION_ID
+
+
+@pytest.mark.parametrize(
+    ("text", "places"),
+    [
+        (b"Reykjavik", [(0, 9)]),
+        (b"to Reykjavik, Reykjavik.", [(3, 12), (14, 23)]),
+        (b"Reykjaviker", []),
+        (b"NewReykjavik", []),
+        (b"Reykjavik2", []),
+        (b"2Reykjavik", []),
+        (b"(Reykjavik)", [(1, 10)]),
+        (b"Reykjaviker Reykjavik", [(12, 21)]),
+        ("\u00e9Reykjavik".encode(), []),
+        ("Reykjavik\u00e9".encode(), []),
+    ],
+)
+def test_an_ordinary_word_is_no_part_of_another(text: bytes, places: list[tuple[int, int]]) -> None:
+    """One that a rule of the user took for secret."""
+    known = KnownValues()
+    known.learn(b"Reykjavik", "city", own=True)
+
+    assert places == [(found.start, found.end) for found, _ in known.find(text, own=True)]
+
+
+def test_a_session_id_hides_no_secret_that_was_learned_before_it() -> None:
+    """What stands before the secret is looked through again at the end; an id asks for nothing."""
+    table = PlaceholderTable()
+    table.learn(b"session-0123456789", SESSION_ID)
+    assert not table.learned
+
+    table.learn(b"hunter2hunter2", "password")
+    table.learn(b"session-9876543210", SESSION_ID)
+
+    assert table.learned
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (b'{"a":1}', True), (b"[1]", True), (b" \n[]", True), (b"\t{}", True), (b"[1] ", True),
+        (b"", False), (b'"a"', False), (b"1", False), (b"null", False), (b"[1", False),
+        (b"{}{}", False), (b"[x]", False), (b"{a}", False),
+    ],
+)  # fmt: skip
+def test_a_text_that_is_json(text: bytes, expected: bool) -> None:
+    """It is one object or array: a scalar is looked through as any text."""
+    assert expected is is_json(text)
