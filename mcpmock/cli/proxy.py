@@ -139,13 +139,13 @@ def _found(file: Path | None) -> Path | None:
 
 def _added(output: str, server: Server, redaction: RedactionOptions) -> Recording:
     """Record every session, behind what is there. A server may repeat a secret of a header."""
-    from mcpmock.redaction.placeholders import PLACEHOLDER
+    from mcpmock.protocol.contents import SECRET_MARK
     from mcpmock.redaction.secret_names import kind_of_name
     from mcpmock.sessions.take import Recording
     from mcpmock.sessions.url_server import Url
 
     secrets = {
-        f"{PLACEHOLDER.decode()}{kind}:{i}": value.split(" ")[-1]
+        f"{SECRET_MARK}{kind}:{i}": value.split(" ")[-1]
         for i, (name, value) in enumerate(server.headers if isinstance(server, Url) else ())
         if (kind := kind_of_name(name)) is not None
     }

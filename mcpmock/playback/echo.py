@@ -19,7 +19,7 @@ from mcpmock.cassette.model import Cassette, Event, Take
 from mcpmock.matching.kinds import Kind
 from mcpmock.matching.match_rule import MatchRules, select
 from mcpmock.matching.paths import Place
-from mcpmock.protocol.contents import is_content
+from mcpmock.protocol.contents import SECRET_MARK, is_content
 from mcpmock.protocol.messages import Request, decode, encode, parse_items
 from mcpmock.protocol.mirrored_headers import is_mirror
 from mcpmock.protocol.raw_json import Span, elements, splice, walk
@@ -27,7 +27,6 @@ from mcpmock.redaction.json_escapes import spelling_of
 from mcpmock.redaction.placeholders import (
     HASH_DIGITS,
     NUMBER_MARK,
-    PLACEHOLDER,
     highest_number,
     holds_placeholder,
     normal_number,
@@ -148,7 +147,7 @@ class _TakeTexts:
         if kind is not None and not kind.both(text, text):
             return
         number = self.first + len(self.variables.recorded)
-        hole = f"{PLACEHOLDER.decode()}echo:{number}"
+        hole = f"{SECRET_MARK}echo:{number}"
         self._holes[text] = self.variables.recorded[hole] = hole
         self.variables.recorded[hole] = text
         if kind is not None:

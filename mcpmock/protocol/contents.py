@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-__all__ = ["is_content", "is_declaration"]
+__all__ = ["SECRET_MARK", "is_content", "is_declaration"]
+
+SECRET_MARK = "mcpmock:secret:"
+"""What the placeholder of a secret begins with (`redaction.placeholders`)."""
 
 _PROTOCOL_NAMES = {
     *("type", "role", "audience", "level", "mimeType", "protocolVersion", "progressToken"),
@@ -40,7 +43,7 @@ def is_content(path: Sequence[str | int]) -> bool:
         return steps[-1] in ("description", "title")
     if steps[:3] in (["params", "ref", "name"], ["params", "argument", "name"]):
         return False
-    name = next(step for step in reversed(steps) if isinstance(step, str))
+    name = next((step for step in reversed(steps) if isinstance(step, str)), "")
     return name not in _PROTOCOL_NAMES and name != f"{_OWN_PREFIX}protocolVersion"
 
 

@@ -13,8 +13,9 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+from .contents import SECRET_MARK
 from .messages import decode, encode
-from .shapes import PLACEHOLDER, Step
+from .shapes import Step
 
 MAX_SCHEMA_BYTES = 1 << 20
 MAX_DEPTH = 200
@@ -160,7 +161,7 @@ def _compile(raw: bytes, *, lenient: bool) -> CompiledSchema:
         raise UnjudgedSchemaError(f"it is deeper than {MAX_DEPTH} levels")
     if not isinstance(schema, dict | bool):
         raise NoSchemaError("it is not an object")
-    if PLACEHOLDER.encode() in raw:
+    if SECRET_MARK.encode() in raw:
         raise UnjudgedSchemaError("parts of it were redacted")
     dialects = _dialects(schema, lenient=lenient)
     for reference in _references(schema):
@@ -406,9 +407,9 @@ def _is_hidden(error: Any) -> bool:
     """Return whether a placeholder stands where the schema refuses something."""
     value = error.instance
     if isinstance(value, str):
-        return PLACEHOLDER in value
+        return SECRET_MARK in value
     inside = type(error.kind).__name__ in _JUDGE_ALL_INSIDE
-    return inside and PLACEHOLDER.encode() in encode(value)
+    return inside and SECRET_MARK.encode() in encode(value)
 
 
 def _first_line(error: Any) -> str:

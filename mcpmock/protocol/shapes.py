@@ -15,11 +15,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from .contents import SECRET_MARK
 from .messages import encode
 from .shape_table import ROWS
-
-PLACEHOLDER = "mcpmock:secret:"
-"""A string with it stands for a secret of any type."""
 
 Step = str | int
 Test = Callable[[Any], bool]
@@ -230,7 +228,7 @@ def _agrees(one: _Object, value: dict[str, Any]) -> bool:
 def hides(value: Any) -> bool:
     """Return whether a placeholder stands in the place of a value, or is a part of it."""
     # "REDACTED" is what mcp-cassette, whose recordings `convert` reads, writes for a secret.
-    return isinstance(value, str) and (PLACEHOLDER in value or value == "REDACTED")
+    return isinstance(value, str) and (SECRET_MARK in value or value == "REDACTED")
 
 
 def _short(value: Any) -> str:

@@ -18,7 +18,7 @@ from mcpmock.protocol.raw_json import Span
 
 from .placeholders import PLACEHOLDER
 from .secret_formats import Found
-from .secret_names import SESSION_ID, kind_of_name
+from .secret_names import SESSION_ID, OwnKind, kind_of_name
 
 MIN_KNOWN_BYTES = 8
 """Shorter values stand in too many places by chance."""
@@ -63,10 +63,11 @@ class KnownValues(Struct, eq=False):
     count: int = 0
     """How often one became known, or one that a rule of the user took for secret to all rules."""
 
-    def learn(self, value: bytes, kind: str, *, own: bool = False) -> bool:
-        """Note that a value is secret; whether it was not known. `own`: a rule of the user took it
-        for one, whatever it looks like.
+    def learn(self, value: bytes, kind: str) -> bool:
+        """Note that a value is secret; whether it was not known. What a rule of the user took for
+        one (`OwnKind`) is one whatever it looks like.
         """
+        own = isinstance(kind, OwnKind)
         if value in self.kinds or value in self._words:
             if own or value not in self._own or not _can_be_known(value):
                 return False
@@ -81,13 +82,17 @@ class KnownValues(Struct, eq=False):
                 self._own_words.add(value)
         elif not _can_be_known(value):
             return False
-        self.count += 1
-        if len(self.kinds) < MAX_SEARCHED_VALUES and kind != SESSION_ID:
+        if value in self.kinds:
+            self.kinds[value] = kind
+        elif len(self.kinds) < MAX_SEARCHED_VALUES and kind != SESSION_ID:
             self.kinds[value] = kind
             self._needles[_plain_part(value)] = None
             self._encoded |= dict.fromkeys(_cores(value))
         elif _WORD.fullmatch(value):
             self._words[value] = kind
+        else:
+            return True
+        self.count += 1
         return True
 
     def occur(self, data: bytes) -> bool:

@@ -69,17 +69,17 @@ class PlaceholderTable(Struct, eq=False):
         for hole in HOLE.findall(text):
             self.reserve(number_of(hole))
 
-    def placeholder(self, kind: str, secret: bytes, *, own: bool = False) -> bytes:
-        """Return the placeholder of a secret. `own`: only a rule of the user took it for one."""
+    def placeholder(self, kind: str, secret: bytes) -> bytes:
+        """Return the placeholder of a secret."""
         key = unescaped(secret)
-        self._note(kind, key, own=own)
+        self._note(kind, key)
         return self._placeholder(key, kind, key)
 
     def number_placeholder(self, kind: str, number: bytes) -> bytes:
         """Return the JSON string that stands for a number. It is never that of a text: `7` and
         `"7"` are two values, and two numbers of different names are equal by chance.
         """
-        self._note(kind, number, own=True)
+        self._note(kind, number)
         kind, number = f"{kind}{NUMBER_SUFFIX}", normal_number(number)
         return b'"%b"' % self._placeholder((kind, number), kind, number)
 
@@ -91,14 +91,14 @@ class PlaceholderTable(Struct, eq=False):
         key = (f"{kind}{NUMBER_SUFFIX}", number)
         if number in self._placeholders or key not in self._placeholders:
             return None
-        self._note(kind, number, own=True)
+        self._note(kind, number)
         return self._placeholders[key]
 
-    def _note(self, kind: str, secret: bytes, *, own: bool) -> None:
+    def _note(self, kind: str, secret: bytes) -> None:
         self.count += 1
         if self.places is not None:
-            self.places.append(SecretPlace(_show_path(self.path), kind))
-        self.learn(secret, kind, own=own)
+            self.places.append(SecretPlace(_show_path(self.path), str(kind)))
+        self.learn(secret, kind)
 
     def _placeholder(self, key: bytes | tuple[str, bytes], kind: str, secret: bytes) -> bytes:
         if key not in self._placeholders:
@@ -110,20 +110,20 @@ class PlaceholderTable(Struct, eq=False):
             self._placeholders[key] = PLACEHOLDER + b"%b:%b" % (kind.encode(), number)
         return self._placeholders[key]
 
-    def encoded_placeholder(self, kind: str, secret: bytes, *, own: bool = False) -> bytes:
+    def encoded_placeholder(self, kind: str, secret: bytes) -> bytes:
         """Return the placeholder of a secret, in percent encoding if the secret is: it has one
         placeholder in all its spellings.
         """
         percent = decode_percent(secret)
         if percent is None or not is_text(percent.text):
-            return self.placeholder(kind, secret, own=own)
-        return encode_percent(self.placeholder(kind, percent.text, own=own))
+            return self.placeholder(kind, secret)
+        return encode_percent(self.placeholder(kind, percent.text))
 
-    def learn(self, value: bytes, kind: str, *, own: bool = False) -> None:
+    def learn(self, value: bytes, kind: str) -> None:
         """Know this value from here on; so it is with the password in the credentials of
         `Basic`.
         """
-        known = self.known.learn(value, kind, own=own)
+        known = self.known.learn(value, kind)
         credentials = decode_base64(value) if known else None
         if credentials is not None:
             self.known.learn(credentials.partition(b":")[2], kind)

@@ -19,12 +19,13 @@ import msgspec
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.lazy_pattern import lazy_pattern
+from mcpmock.protocol.contents import SECRET_MARK
 from mcpmock.protocol.messages import decode, encode
 
 from .encodings import base64_runs, decode_base64, encode_percent
 from .json_escapes import PLAIN, StringSpelling
 
-PLACEHOLDER = b"mcpmock:secret:"
+PLACEHOLDER = SECRET_MARK.encode()
 HOLE = lazy_pattern(
     PLACEHOLDER + rb"(?:\\+u00[67][0-9a-f]|[a-z-])+(?::|\\+u003[aA])(?:\\+u003\d|\d)\d*"
 )

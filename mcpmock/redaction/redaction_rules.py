@@ -24,7 +24,7 @@ from mcpmock.protocol.raw_json import Span
 
 from .placeholders import HASH_DIGITS, HOLE, PLACEHOLDER
 from .secret_formats import Found, without_scheme
-from .secret_names import kind_of_name, words_of
+from .secret_names import OwnKind, kind_of_name, words_of
 
 if TYPE_CHECKING:  # 15 ms, which a recording without rules does not pay
     from mcpmock.matching.paths import Place, ValueQuery
@@ -70,7 +70,7 @@ class RedactionRules:
     hashed: bool = False
     """Whether placeholders have hashes instead of running numbers."""
     hash_key: bytes = attrs.field(default=b"", repr=False)
-    _kinds: dict[str, str | None] = attrs.field(factory=dict, init=False, eq=False, repr=False)
+    _kinds: dict[str, OwnKind | None] = attrs.field(factory=dict, init=False, eq=False, repr=False)
 
     @classmethod
     def parse(
@@ -138,7 +138,7 @@ class RedactionRules:
         kind = kind_of_name(name)
         return None if kind is not None and _fits_any(name.lstrip("-"), self.keep) else kind
 
-    def own_kind(self, name: str) -> str | None:
+    def own_kind(self, name: str) -> OwnKind | None:
         """Return the kind of secret that a name stands for by these rules."""
         if name not in self._kinds:
             if len(self._kinds) >= _MAX_CACHED_NAMES:  # a peer chooses the names
@@ -147,11 +147,7 @@ class RedactionRules:
             self._kinds[name] = kind_of_words(name) if fits else None
         return self._kinds[name]
 
-    def is_own(self, kind: str) -> bool:
-        """Return whether values of this kind were found by the names of these rules."""
-        return kind in self._kinds.values()
-
-    def kind_inside(self, path: Sequence[str | int], places: frozenset[Place]) -> str | None:
+    def kind_inside(self, path: Sequence[str | int], places: frozenset[Place]) -> OwnKind | None:
         """Return the kind of a value by the names around it, and by the places that `paths` select
         in its message: all that is inside of them is secret.
         """
@@ -176,7 +172,7 @@ class RedactionRules:
                 found |= {*path.places(document)}
         return frozenset(found)
 
-    def kind_of_last_name(self, name: str) -> str | None:
+    def kind_of_last_name(self, name: str) -> OwnKind | None:
         """Return the kind of a value that has the name in which one of `paths` ends: where there
         is no message to follow it in.
         """
@@ -263,15 +259,15 @@ def is_hashed(redaction: Any) -> bool:
     return isinstance(own, dict) and own.get("as") == "hash"
 
 
-def kind_of_words(name: str) -> str:
+def kind_of_words(name: str) -> OwnKind:
     """Return the kind of a name: its words. `-number` at the end is left to numbers."""
     words = [letters for word in words_of(name) if (letters := word.strip("0123456789"))]
     while len(words) > 1 and words[-1] == "number":
         words.pop()
-    return "-".join(words) or "value"
+    return OwnKind("-".join(words) or "value")
 
 
-def kind_of_place(place: Place) -> str:
+def kind_of_place(place: Place) -> OwnKind:
     """Return the kind of a value by the innermost name."""
     return kind_of_words(next((step for step in reversed(place) if isinstance(step, str)), ""))
 

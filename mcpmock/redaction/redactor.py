@@ -162,11 +162,11 @@ class Redactor(TextRedactor, eq=False):
             if PLACEHOLDER in raw:
                 self.table.reserve_in(raw)
             elif kind_of_next is not None and not argument.startswith("--"):
-                raw = self._placeholder(kind_of_next, raw)
+                raw = self.table.placeholder(kind_of_next, raw)
             elif is_json(raw):
                 raw = self.json(raw, everywhere)
             elif value:
-                placeholder = self._placeholder(kind, value.encode("utf-8", "surrogateescape"))
+                placeholder = self.table.placeholder(kind, value.encode("utf-8", "surrogateescape"))
                 raw = prefix.encode("utf-8", "surrogateescape") + placeholder
             elif "://" in argument:
                 raw = self.body(raw)
@@ -176,9 +176,6 @@ class Redactor(TextRedactor, eq=False):
             kind_of_next = self.rules.kind_of(argument) if is_option else None
             redacted.append(raw.decode("utf-8", "replace"))
         return redacted
-
-    def _placeholder(self, kind: str, secret: bytes) -> bytes:
-        return self.table.placeholder(kind, secret, own=self.rules.is_own(kind))
 
     def _replace_in_message(self, frame: Frame) -> bytes:
         """Return the bytes of a message frame. What is not JSON is treated as text."""
@@ -310,4 +307,6 @@ def _split_assignment(argument: str, kind_of: KindOf) -> tuple[str, str, str]:
             scheme = re.match(r"(?:Bearer|Basic|Token) (?=.)", value)
             prefix = "".join(parts[: i + 1]) + (scheme[0] if scheme else "")
             return kind, prefix, value[scheme.end() :] if scheme else value
+        if parts[i].startswith(":") and parts[i + 1].startswith("//"):
+            break  # the names in a URL end otherwise
     return "", "", ""

@@ -38,6 +38,16 @@ _NO_CREDENTIALS = frozenset({
 })  # fmt: skip
 SESSION_ID = "session-id"
 """The kind of a session id, which only headers and queries name."""
+
+
+class OwnKind(str):
+    """The kind of a value that only a rule of the user takes for secret: it stays where the
+    protocol needs it.
+    """
+
+    __slots__ = ()
+
+
 _WORDS = lazy_pattern(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 

@@ -118,8 +118,7 @@ class TextRedactor(Struct, eq=False):
         for name, value in values.items():
             kind = self.rules.kind_of(name)
             if kind is not None:
-                own = self.rules.built_in_kind(name) is None
-                self.table.learn(value.encode("utf-8", "surrogateescape"), kind, own=own)
+                self.table.learn(value.encode("utf-8", "surrogateescape"), kind)
 
     def learn_bindings(self, bindings: Mapping[str, str]) -> None:
         """Take live values, by their placeholders, for secrets wherever they appear."""
@@ -261,7 +260,7 @@ class TextRedactor(Struct, eq=False):
         """Return all of a string but for its placeholders."""
         self.table.reserve_in(raw[inside.start : inside.end])
         return [
-            (span, self.table.placeholder(kind, unescaped(raw[span.start : span.end]), own=True))
+            (span, self.table.placeholder(kind, unescaped(raw[span.start : span.end])))
             for span in around_placeholders(raw, inside)
         ]
 
@@ -328,7 +327,7 @@ class TextRedactor(Struct, eq=False):
                 continue
             inside = [one for one in inside if one[0].end <= span.start or span.end <= one[0].start]
             value = text[span.start : span.end]
-            inside.append((span, self.table.placeholder(kind, value, own=True)))
+            inside.append((span, self.table.placeholder(kind, value)))
         return inside
 
     def _kind_of_known(self, text: bytes, look: Look) -> str | None:
@@ -361,9 +360,7 @@ class TextRedactor(Struct, eq=False):
             if PLACEHOLDER in value:
                 self.table.reserve_in(value)
             elif value.strip() and _insert_if_free(kept, span):
-                own_name = self.rules.is_own(kind)
-                new = self.table.encoded_placeholder(kind, decoded(value), own=own_name)
-                replacements.append((span, new))
+                replacements.append((span, self.table.encoded_placeholder(kind, decoded(value))))
         for span, kind in self._own_found(text, look):
             for part in _free_parts(kept, span):
                 value = decoded(text[part.start : part.end])
@@ -371,7 +368,7 @@ class TextRedactor(Struct, eq=False):
                     # In quotes of its own it is a text, and would come back as a number.
                     inside = part != (0, len(text)) and not _is_quoted(text, part)
                     number = self.table.number_in_text(kind, value) if inside else None
-                    new = number or self.table.encoded_placeholder(kind, value, own=True)
+                    new = number or self.table.encoded_placeholder(kind, value)
                     replacements.append((part, new))
         if PLACEHOLDER in text:
             self.table.reserve_in(text)

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import attrs
 
+from mcpmock.protocol.contents import SECRET_MARK
 from mcpmock.protocol.json_schema import (
     NoSchemaError,
     SchemaMisfit,
@@ -24,7 +25,7 @@ from mcpmock.protocol.json_schema import (
 )
 from mcpmock.protocol.messages import Request, Response, decode, encode
 from mcpmock.protocol.methods import LAST_LEGACY, REVISIONS
-from mcpmock.protocol.shapes import PLACEHOLDER, shapes_of
+from mcpmock.protocol.shapes import shapes_of
 
 from .calls import MAX_CALLS
 from .context import CheckedMessage, Object, Phase, State, as_object, place, short
@@ -249,7 +250,7 @@ def _misfits(
     state: State,
 ) -> Generator[Found, None, list[SchemaMisfit]]:
     """Return what a schema refuses of a value, and yield that it could not be judged."""
-    if isinstance(value, str) and PLACEHOLDER in value:
+    if isinstance(value, str) and SECRET_MARK in value:
         return []
     try:
         if schema.too_long:
@@ -424,7 +425,7 @@ def _variables(template: str) -> set[str]:
 
 def _check_cursor(checked: CheckedMessage, state: State, listings: Listings) -> Iterator[Breach]:
     cursor = checked.params.get("cursor")
-    if not isinstance(cursor, str) or PLACEHOLDER in cursor:
+    if not isinstance(cursor, str) or SECRET_MARK in cursor:
         return
     if state.phase is Phase.NEW and not checked.modern and state.transport == "streamable-http":
         return  # the session may have begun before the recording

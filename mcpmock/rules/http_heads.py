@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import attrs
 
+from mcpmock.protocol.contents import SECRET_MARK
 from mcpmock.protocol.error_codes import DEFINED_MODERN, INVALID_PARAMS, METHOD_NOT_FOUND
 from mcpmock.protocol.http_reply import EVENT_STREAM
 from mcpmock.protocol.messages import Request, Response, member
@@ -37,7 +38,6 @@ _RULE_OF_MIRROR = {
     METHOD_HEADER: "header-method",
     NAME_HEADER: "header-name",
 }
-_PLACEHOLDER = "mcpmock:secret:"
 
 
 @attrs.define
@@ -173,7 +173,7 @@ def check_mirrored_headers(exchange: CheckedExchange) -> Iterator[Breach]:
             yield Breach(rule, f"no {mirrored.name} in the head")
             continue
         plain, value = decode_field(received), mirrored.value
-        redacted = _PLACEHOLDER in plain or _PLACEHOLDER in str(value)
+        redacted = SECRET_MARK in plain or SECRET_MARK in str(value)
         if isinstance(value, str) and plain != value and not redacted:
             text = f"{mirrored.name} is {short(plain)}, the body has {short(value)}"
             yield Breach(f"{rule}-match", text)

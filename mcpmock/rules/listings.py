@@ -12,6 +12,7 @@ from typing import Any
 
 import attrs
 
+from mcpmock.protocol.contents import SECRET_MARK
 from mcpmock.protocol.correlation import PendingCall
 from mcpmock.protocol.messages import decode
 from mcpmock.protocol.methods import LISTS
@@ -33,7 +34,6 @@ LISTED = {method: member for method, member in LISTS.items() if method != DIRECT
 """By method the member that is the list. What a directory has depends on the params."""
 KEYS = {RESOURCES: "uri", TEMPLATES: "uriTemplate", SKILLS_LIST: "uri"}
 """The member that tells the entries of a list apart, if it is not the name."""
-_MARK = PLACEHOLDER.decode()
 
 
 @attrs.define
@@ -127,13 +127,13 @@ class Listings:
     def lacks(self, method: str, key: object) -> bool:
         """Return whether the whole list is known, and this name or URI is not in it."""
         found = self.whole(method)
-        if found is None or not isinstance(key, str) or _MARK in key:
+        if found is None or not isinstance(key, str) or SECRET_MARK in key:
             return False
         return key not in found.entries and found.comparable
 
     def invented(self, method: str, cursor: object) -> bool:
         """Return whether no page of this list has given this cursor."""
-        if not isinstance(cursor, str) or _MARK in cursor or self._forgotten:
+        if not isinstance(cursor, str) or SECRET_MARK in cursor or self._forgotten:
             return False
         return (method, cursor) not in self._given
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from mcpmock.protocol.contents import SECRET_MARK
 from mcpmock.protocol.error_codes import METHOD_NOT_FOUND
 from mcpmock.protocol.messages import Notification, Request, decode, encode
-from mcpmock.redaction.placeholders import PLACEHOLDER
 
 from .context import CheckedMessage, Object, State, as_object, declared, place, short
 from .exchange import MAX_REMEMBERED
@@ -116,7 +116,7 @@ def _check_name(
             text = f"two skills named {short(name)}"
             path = place(*steps, "frontmatter", "name")
             yield Breach("name-duplicate", text, path, *_UNIQUE_SKILLS)
-    bad = method == TOOLS and not _TOOL_NAME.fullmatch(name) and PLACEHOLDER.decode() not in name
+    bad = method == TOOLS and not _TOOL_NAME.fullmatch(name) and SECRET_MARK not in name
     if bad and state.once(f"tool-name {name[:MAX_REMEMBERED]}"):
         text = f"a tool named {short(name)}" if name else "a tool with an empty name"
         yield Breach("tool-name", text, place(*steps, "name"))

@@ -10,10 +10,10 @@ from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from typing import Any, NamedTuple
 
+from mcpmock.protocol.contents import SECRET_MARK
 from mcpmock.protocol.json_schema import Path
 from mcpmock.protocol.messages import decode
 from mcpmock.protocol.mirrored_headers import decode_field
-from mcpmock.protocol.shapes import PLACEHOLDER
 
 from .context import Object, as_object, place, short
 from .exchange import CheckedExchange
@@ -129,7 +129,7 @@ def check_headers(
 
 
 def _is_same(field: str, value: Any) -> bool:
-    if PLACEHOLDER in field or (isinstance(value, str) and PLACEHOLDER in value):
+    if SECRET_MARK in field or (isinstance(value, str) and SECRET_MARK in value):
         return True
     if isinstance(value, int | float) and not isinstance(value, bool):
         try:

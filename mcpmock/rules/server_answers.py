@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 
 import attrs
 
+from mcpmock.protocol.contents import SECRET_MARK
 from mcpmock.protocol.correlation import PendingCall
 from mcpmock.protocol.error_codes import (
     INVALID_PARAMS,
@@ -47,7 +48,6 @@ _LEVELS = (
     *("error", "critical", "alert", "emergency"),
 )
 _LOG_LEVEL = f"{PREFIX}logLevel"
-_MARK = PLACEHOLDER.decode()
 _COMMON = "Servers SHOULD return standard JSON-RPC errors for common failure cases: "
 _HTTP_STATUS = re.compile(r"HTTP [45]\d\d\b")
 
@@ -145,7 +145,7 @@ class AnswerChecker:
                 return _wrong_completion(checked, state, listings)
             case "logging/setLevel":
                 level = checked.params.get("level")
-                if not isinstance(level, str) or level in _LEVELS or _MARK in level:
+                if not isinstance(level, str) or level in _LEVELS or SECRET_MARK in level:
                     return None
                 said = f"{_COMMON}Invalid log level: {INVALID_PARAMS} (Invalid params)"
                 return _wrong(f"the log level {short(level)}", said, "server/utilities/logging")

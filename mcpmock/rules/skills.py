@@ -9,6 +9,7 @@ from itertools import pairwise
 
 import attrs
 
+from mcpmock.protocol.contents import SECRET_MARK
 from mcpmock.protocol.correlation import PendingCall
 from mcpmock.protocol.error_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from mcpmock.protocol.messages import Request, decode
@@ -23,7 +24,7 @@ from mcpmock.protocol.skills import (
     files_of,
     settings_in,
 )
-from mcpmock.redaction.placeholders import PLACEHOLDER, holds_placeholder
+from mcpmock.redaction.placeholders import holds_placeholder
 
 from .context import CheckedMessage, Object, State, as_object, declared, place, short
 from .exchange import MAX_REMEMBERED
@@ -42,7 +43,6 @@ MAX_FILES, MAX_BYTES = 512, 16_777_216
 _DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _NAME = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 _MAX_NAME_CHARS = 64
-_MARK = PLACEHOLDER.decode()
 Steps = tuple[str | int, ...]
 _RESULT = "The result requires {}."
 _ENTRY = "Skill requires uri, frontmatter, resources."
@@ -113,7 +113,7 @@ class SkillChecker:
             drop_oldest(self._known, MAX_REMEMBERED)
         elif checked.method == _READ and isinstance(uri, str):
             owner = entries.lacking(uri)
-            if owner is not None and _MARK not in uri:
+            if owner is not None and SECRET_MARK not in uri:
                 text = f"{short(uri)}, which {short(owner)} does not list"
                 yield Breach("skill-unlisted", text, place("params", "uri"))
         capabilities = _capabilities(checked, state)
@@ -137,7 +137,7 @@ def _expected_of(
 ) -> ExpectedError | None:
     """Return the error that a request should get, if it is recognisably wrong."""
     uri = checked.params.get("uri")
-    if not isinstance(uri, str) or _MARK in uri or checked.method not in (GET, DIRECTORY):
+    if not isinstance(uri, str) or SECRET_MARK in uri or checked.method not in (GET, DIRECTORY):
         return None
     if checked.method == GET:
         wrong = not uri.endswith("/SKILL.md")
@@ -218,7 +218,7 @@ def _check_form(method: str, entry: Object, steps: Steps) -> Iterator[Breach]:
                 yield _misfit(method, file, (*inside, name), _FILE)
         size = file.get("size")
         whole = isinstance(size, int | float) and not isinstance(size, bool) and size == int(size)
-        if not whole and not (isinstance(size, str) and _MARK in size):
+        if not whole and not (isinstance(size, str) and SECRET_MARK in size):
             yield _misfit(method, file, (*inside, "size"), _SIZE)
 
 
@@ -232,7 +232,7 @@ def _misfit(method: str, inside: Object, steps: Steps, sentence: str) -> Breach:
 def _check_entry(uri: str, entry: Object, steps: Steps) -> Iterator[Breach]:
     name = as_object(entry.get("frontmatter")).get("name")
     *_, folder, file = ["", "", *uri.split("/")]
-    if isinstance(name, str) and _MARK not in name + uri:
+    if isinstance(name, str) and SECRET_MARK not in name + uri:
         path = place(*steps, "frontmatter", "name")
         if file != "SKILL.md" or folder != name:
             yield Breach("skill-name", f"{short(uri)} is not {short(name)}/SKILL.md", path)
@@ -262,7 +262,7 @@ def _check_manifest(uri: str, files: list[Object], steps: Steps) -> Iterator[Bre
                 text = f"{short(file)} is not in the folder of {short(uri)}"
                 yield Breach("skill-manifest", text, place(*path, "uri"))
             seen.add(file)
-        if isinstance(digest, str) and not _DIGEST.fullmatch(digest) and _MARK not in digest:
+        if isinstance(digest, str) and not _DIGEST.fullmatch(digest) and SECRET_MARK not in digest:
             yield Breach("skill-manifest", f"the digest {short(digest)}", place(*path, "digest"))
     if uri not in seen:
         yield Breach("skill-manifest", f"{short(uri)} does not list itself", place(*steps))
@@ -293,7 +293,7 @@ def _check_file(
             f"the {name} is {'missing' if read[name] is None else short(read[name])},"
             f" in the entry {short(said)}"
             for name, said in (("name", skill.name), ("description", skill.description))
-            if isinstance(said, str) and _MARK not in said and read.get(name, said) != said
+            if isinstance(said, str) and SECRET_MARK not in said and read.get(name, said) != said
         ]
         if told:
             yield Breach("skill-frontmatter", f"{short(uri)}: {'; '.join(told)}", path)
@@ -339,13 +339,13 @@ def _scalar(text: str) -> str | None:
 
 
 def _check_children(uri: object, result: Object) -> Iterator[Breach]:
-    if not isinstance(uri, str) or _MARK in uri:
+    if not isinstance(uri, str) or SECRET_MARK in uri:
         return
     inside = f"{uri.rstrip('/')}/"
     children = result.get("resources")
     for index, one in enumerate(children if isinstance(children, list) else ()):
         child = as_object(one).get("uri")
-        if not isinstance(child, str) or _MARK in child:
+        if not isinstance(child, str) or SECRET_MARK in child:
             continue
         step = child.removeprefix(inside).rstrip("/")
         if not child.startswith(inside) or not step or "/" in step:

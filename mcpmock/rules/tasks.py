@@ -9,11 +9,11 @@ from collections.abc import Iterator
 
 import attrs
 
+from mcpmock.protocol.contents import SECRET_MARK
 from mcpmock.protocol.correlation import PendingCall
 from mcpmock.protocol.error_codes import INVALID_PARAMS, METHOD_NOT_FOUND
 from mcpmock.protocol.messages import Notification, Request, Response
 from mcpmock.protocol.methods import LAST_LEGACY
-from mcpmock.redaction.placeholders import PLACEHOLDER
 
 from .context import PREFIX, CheckedMessage, Object, State, as_object, declared, place, short
 from .exchange import MAX_REMEMBERED
@@ -43,7 +43,6 @@ _NOT_FOUND = (
 _FORBIDDEN = (
     "Servers SHOULD return a -32601 (Method not found) error if a client attempts to do so."
 )
-_MARK = PLACEHOLDER.decode()
 
 
 @attrs.frozen
@@ -129,7 +128,7 @@ class TaskTracker:
         if not isinstance(id_, str):
             return
         known = self._tasks.get(id_)
-        if known is None and not self._forgotten and _MARK not in id_:
+        if known is None and not self._forgotten and SECRET_MARK not in id_:
             what = f"the task {short(id_)}, which no answer created"
             answers.expect(
                 call, ExpectedError("not-found-code", INVALID_PARAMS, what, _NOT_FOUND, _PAGE)

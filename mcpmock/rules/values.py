@@ -8,8 +8,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from mcpmock.protocol.contents import SECRET_MARK
 from mcpmock.protocol.methods import LATEST, LISTS, REVISIONS
-from mcpmock.redaction.placeholders import PLACEHOLDER
 
 from .context import PREFIX, CheckedMessage, Object, as_object, place, short
 from .specification import Breach
@@ -19,7 +19,6 @@ Steps = tuple[str | int, ...]
 
 HINT = re.compile(rb'"(?:blob|data|uri|url|_meta|extensions)"')
 """What is in each message that these rules can find something in."""
-_MARK = PLACEHOLDER.decode()
 _BASE64 = re.compile(r"([A-Za-z0-9+/]*)(={0,2})")
 _MIME_TYPE = re.compile(r"[!#$%&'*+.^`|~\w-]+/[!#$%&'*+.^`|~\w-]+\s*(;.*)?", re.ASCII)
 _URI = re.compile(
@@ -80,7 +79,7 @@ def is_base64(text: str) -> bool:
 
 def is_uri(text: str) -> bool:
     """Return whether a text is a URI by its characters (RFC 3986), with a scheme."""
-    return _URI.fullmatch(text) is not None or _MARK in text
+    return _URI.fullmatch(text) is not None or SECRET_MARK in text
 
 
 def _check_part(checked: CheckedMessage, steps: Steps, part: Object) -> Iterator[Breach]:
@@ -129,7 +128,7 @@ def _check_object(checked: CheckedMessage, steps: Steps, one: Object) -> Iterato
     if kind in _IMAGES:
         yield from _check_base64(one.get("data"), (*steps, "data"))
         mime = one.get("mimeType")
-        if isinstance(mime, str) and not _MIME_TYPE.fullmatch(mime) and _MARK not in mime:
+        if isinstance(mime, str) and not _MIME_TYPE.fullmatch(mime) and SECRET_MARK not in mime:
             path = place(*steps, "mimeType")
             yield Breach("mime-type", f"the mimeType of {kind} content: {short(mime)}", path)
     if "blob" in one:
@@ -147,7 +146,7 @@ def _parent(steps: Steps) -> str | int:
 
 
 def _check_base64(value: object, steps: Steps) -> Iterator[Breach]:
-    if isinstance(value, str) and not is_base64(value) and _MARK not in value:
+    if isinstance(value, str) and not is_base64(value) and SECRET_MARK not in value:
         yield Breach("base64", f"not Base64: {short(value)}", place(*steps))
 
 
@@ -155,7 +154,7 @@ def _check_uri_member(checked: CheckedMessage, steps: Steps, uri: object) -> Ite
     if not isinstance(uri, str):
         return
     if "roots" in steps:
-        if checked.from_client and uri[:7].lower() != "file://" and _MARK not in uri:
+        if checked.from_client and uri[:7].lower() != "file://" and SECRET_MARK not in uri:
             text = f"a root that is not a file: {short(uri)}"
             yield Breach("root-uri", text, place(*steps, "uri"))
         return
@@ -179,7 +178,7 @@ def _check_url(elicitation: Object, steps: Steps) -> Iterator[Breach]:
 
 def _check_meta(steps: Steps, meta: Object) -> Iterator[Breach]:
     for key, value in meta.items():
-        if not _KEY.fullmatch(key) and _MARK not in key:
+        if not _KEY.fullmatch(key) and SECRET_MARK not in key:
             yield Breach("meta-key", f"the key {short(key)} of _meta", place(*steps, key))
         elif key in _TRACE_KEYS and not _is_trace(key, value):
             yield Breach("trace-context", f"{key} is {short(value)}", place(*steps, key))
@@ -188,7 +187,7 @@ def _check_meta(steps: Steps, meta: Object) -> Iterator[Breach]:
 def _is_trace(key: str, value: object) -> bool:
     if not isinstance(value, str):
         return False
-    if _MARK in value:
+    if SECRET_MARK in value:
         return True
     if key == "traceparent":
         return _TRACEPARENT.fullmatch(value) is not None
@@ -198,7 +197,7 @@ def _is_trace(key: str, value: object) -> bool:
 def _check_extensions(steps: Steps, capabilities: Any) -> Iterator[Breach]:
     """Check the names of the extensions in the capabilities of a client or a server."""
     for key in as_object(as_object(capabilities).get("extensions")):
-        if not _PREFIXED_KEY.fullmatch(key) and _MARK not in key:
+        if not _PREFIXED_KEY.fullmatch(key) and SECRET_MARK not in key:
             text = f"the extension {short(key)} without a prefix, or with a wrong one"
             yield Breach("meta-key", text, place(*steps, "extensions", key), *_EXTENSION_KEYS)
 

@@ -22,6 +22,7 @@ import attrs
 import msgspec
 
 from mcpmock.playback.request_key import canonical, is_own_meta, significant
+from mcpmock.protocol.contents import SECRET_MARK
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, SUBSCRIPTION_PATH
 from mcpmock.protocol.messages import Notification, Opaque, Request, Response
 from mcpmock.protocol.methods import NAMES
@@ -52,8 +53,7 @@ _VOLATILE = {
 }
 """Parameters that only identify a call or the client."""
 _HOLE = re.compile(HOLE.pattern.decode())
-_NUMBER_HOLE = re.compile(rf"mcpmock:secret:[a-z-]+{NUMBER_SUFFIX}:\d+")
-_PLACEHOLDER = PLACEHOLDER.decode()
+_NUMBER_HOLE = re.compile(rf"{SECRET_MARK}[a-z-]+{NUMBER_SUFFIX}:\d+")
 _NUMBERS = re.compile(rb"(" + PLACEHOLDER + rb"[a-z-]+):\d+")
 _MAX_CACHED_CONTENTS = 1 << 10
 _KEY_BYTES = 15
@@ -234,7 +234,7 @@ def _placeholder_for(name: str, value: Any) -> Any:
     if kind is None or not isinstance(value, str) or _HOLE.fullmatch(value):
         return value
     number = zlib.crc32(value.encode("utf-8", "surrogatepass"))
-    return f"{_PLACEHOLDER}minted-{kind}:{number}"
+    return f"{SECRET_MARK}minted-{kind}:{number}"
 
 
 def _readable(value: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -255,6 +256,78 @@ def test_a_value_that_a_rule_names_first() -> None:
     assert [("Location", f"/x/{hole}")] == redacted.head(HttpResponse(200, "", location)).headers
     cursor = response(1, {"nextCursor": "abcdefgh12345"})
     assert response(1, {"nextCursor": hole}) == redacted.json(cursor)
+
+
+NAMED = [
+    lambda redacted, name: redacted.head(HttpRequest("GET", f"/x?{name}=Lovelace-77", [])),
+    lambda redacted, name: redacted.head(HttpRequest("GET", "/", [(name, "Lovelace-77")])),
+    lambda redacted, name: redacted.head(
+        HttpRequest("GET", "/", [(f"Mcp-Param-{name}", "Lovelace-77")])
+    ),
+    lambda redacted, name: redacted.head(
+        HttpRequest("GET", "/", [("X-From", f"http://h/x?a=b&{name}=Lovelace-77")])
+    ),
+    lambda redacted, name: redacted.body(f"a=b&{name}=Lovelace-77".encode()),
+    lambda redacted, name: redacted.argv([f"--{name}", "Lovelace-77"]),
+    lambda redacted, name: redacted.argv([f"--{name}=Lovelace-77"]),
+    lambda redacted, name: redacted.argv([f"http://h/x?{name}=Lovelace-77"]),
+    lambda redacted, name: redacted.learn({name: "Lovelace-77"}),
+    lambda redacted, name: arguments(redacted, **{name: "Lovelace-77"}),
+]
+
+
+@pytest.mark.parametrize("find", NAMED)
+@pytest.mark.parametrize(
+    ("rules", "name", "stays"),
+    [
+        ({"key": ["owner"]}, "owner", True),
+        ({"key": ["owner", "token"]}, "owner", True),
+        ({"key": ["token"]}, "token", False),
+        ({"key": ["token"]}, "my-token", False),
+        ({"key": ["*token*"]}, "my-token", False),
+        ({"key": ["page-token"]}, "page-token", True),
+        ({"key": ["token"], "keep": ["token"]}, "token", True),
+    ],
+)
+def test_who_named_a_value(
+    find: Callable[[Redactor, str], object], rules: dict[str, list[str]], name: str, stays: bool
+) -> None:
+    """What only a rule of the user names stays where the protocol needs it, whatever else has
+    such a name.
+    """
+    redacted = redactor(**rules)
+    arguments(redacted, **{one.strip("*"): [7] for one in rules["key"]})
+    find(redacted, name)
+
+    page = {"nextCursor": "Lovelace-77", "a": "of Lovelace-77"}
+    found = json.loads(redacted.json(response(1, page)))["result"]
+    assert [stays, False] == ["Lovelace-77" in found[name] for name in page]
+
+
+@pytest.mark.parametrize(
+    "again",
+    [
+        {"x": "Lovelace-77"}, {"x": "of Lovelace-77"}, {"owner": "Lovelace-77"},
+        {"x": '{"a":"Lovelace-77"}'}, {"x": '["\\u004covelace-77"]'}, {"x": "TG92ZWxhY2UtNzc="},
+        {"x": "Lovelace%2D77"}, {"x": "the owner=Lovelace-77"}, {"Lovelace-77": 7}, {"x": TOKEN},
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("others", [0, 100])
+def test_a_value_that_a_rule_names_again(again: dict[str, Any], others: int) -> None:
+    """It stays where the protocol needs it, wherever it is found again."""
+    redacted, cursor = redactor(key=["owner"]), response(1, {"nextCursor": "Lovelace-77"})
+    arguments(redacted, owner=[*(f"other-{n:04}" for n in range(others)), "Lovelace-77"])
+    arguments(redacted, **again)
+    assert cursor == redacted.json(cursor)
+
+
+@pytest.mark.parametrize("value", ["Lovelace-77", "lovelaces"])
+def test_a_header_that_repeats_what_a_path_names(value: str) -> None:
+    """Its value is known in front of the message, even if it is a word."""
+    redacted = redactor(path=["$.arguments.who"])
+    redacted.head(HttpRequest("GET", "/", [("Mcp-Param-Who", value)]))
+    page = response(1, {"nextCursor": value, "a": f"of {value}"})
+    assert response(1, {"nextCursor": value, "a": f"of {HOLE}:who:1"}) == redacted.json(page)
 
 
 def test_a_word_that_a_built_in_rule_finds_too() -> None:

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from mcpmock.protocol.messages import S2C, Frame, HttpBody, HttpRequest, Stderr
 from mcpmock.redaction.placeholders import fill
+from mcpmock.redaction.redaction_rules import RedactionRules
 from mcpmock.redaction.redactor import HOLE, Redactor
 from tests.redaction.test_secret_names import ORDINARY_NAMES, SECRET_NAMES
 
@@ -206,6 +207,20 @@ def test_text(text: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
+    "raw",
+    [
+        '[[["T"]]]', '[[[7,"T"]]]', '[[],[["T"]]]', '[[["T"', '[{"a":1},[["T"]]]',
+        '[[[[[["T"]]]]]]', '{"a":"[[[\\"T\\"]]]"}', '{"a":"x [[[\\"T\\"]]]"}',
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("rules", [{}, {"key": ["a"]}, {"path": ["$..a"]}])
+def test_lists_in_lists(raw: str, rules: dict[str, list[str]]) -> None:
+    """No member names what stands in them."""
+    redactor = Redactor(RedactionRules.parse(**rules))
+    assert GITHUB.encode() not in redactor.frame(Frame(S2C, raw.replace("T", GITHUB).encode())).raw
+
+
+@pytest.mark.parametrize(
     ("argv", "shown"),
     [
         (["srv", "--api-key", "abc", "x"], ["srv", "--api-key", "mcpmock:secret:api-key:1", "x"]),
@@ -219,6 +234,19 @@ def test_text(text: str, shown: str) -> None:
         (["--token", "--verbose", "x"], ["--token", "--verbose", "x"]),
         (["--auth=token", "x"], ["--auth=token", "x"]),
         (["postgres://u:abc@h/db"], ["postgres://u:mcpmock:secret:userinfo:1@h/db"]),
+        (["https://h/?token=abc&b=c"], ["https://h/?token=mcpmock:secret:token:1&b=c"]),
+        (
+            ["--url=http://h:80/?b=c&token=abc"],
+            ["--url=http://h:80/?b=c&token=mcpmock:secret:token:1"],
+        ),
+        (
+            ["redis://h:6379?password=abc&b=c"],
+            ["redis://h:6379?password=mcpmock:secret:password:1&b=c"],
+        ),
+        (["jdbc:x://h;password=abc"], ["jdbc:x://h;password=mcpmock:secret:password:1"]),
+        (["--token=https://h/?b=c"], ["--token=mcpmock:secret:token:1"]),
+        (["--token:https://h/?b=c"], ["--token:mcpmock:secret:token:1"]),
+        (["--b=//h/?token=abc"], ["--b=//h/?token=mcpmock:secret:token:1"]),
         (["--header", f"X: {GITHUB}"], ["--header", "X: mcpmock:secret:github:1"]),
         (['{"token":"abc"}'], ['{"token":"mcpmock:secret:token:1"}']),
         (["--credentials", '{"pin":"abc"}'], ["--credentials", "mcpmock:secret:credentials:1"]),
