@@ -42,7 +42,7 @@ def is_url(source: object) -> bool:
 
 
 def load_source(source: Source) -> Cassette:
-    """Return the cassette. Raises CassetteError for a damaged file, or another one."""
+    """Return the cassette. Raises CassetteError for a damaged file, or no cassette."""
     if isinstance(source, Cassette):
         return source
     try:

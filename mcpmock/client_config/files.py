@@ -335,8 +335,8 @@ def _make_config(path: Path, text: str) -> None:
 
 
 def make_private_folder(folder: Path) -> None:
-    """Make a folder that only the user can read, or take the permission from all others; so are the
-    folders above that are made. Raises OSError.
+    """Make a folder that only the user can read, and those above it that are missing; from one that
+    is there, take away the permissions of all others. Raises OSError.
     """
     if not folder.parent.exists():
         make_private_folder(folder.parent)

@@ -24,7 +24,7 @@ from .limits import check_endpoint
 from .token_store import ServerLogin, TokenStore
 
 Watcher = Callable[[dict[str, Any]], None]
-"""Called with what says how requests are authorized from now on."""
+"""Called with how requests are authorized from now on."""
 
 
 @attrs.define(eq=False)

@@ -35,11 +35,11 @@ def is_content(path: Sequence[str | int]) -> bool:
     inside = steps[:2]
     if inside in (["params", "arguments"], ["result", "structuredContent"]):
         return True
-    if len(steps) < 2 or inside in (["params", "name"], ["error", "code"]):
+    if inside in (["params", "name"], ["error", "code"], ["id"]):
         return False
     if not _SCHEMAS.isdisjoint(steps):
         return False
-    if steps[1] in _DECLARED:
+    if len(steps) > 1 and steps[1] in _DECLARED:
         return steps[-1] in ("description", "title")
     if steps[:3] in (["params", "ref", "name"], ["params", "argument", "name"]):
         return False

@@ -258,7 +258,7 @@ def test_a_value_that_a_rule_names_first() -> None:
     assert response(1, {"nextCursor": hole}) == redacted.json(cursor)
 
 
-NAMED = [
+NAMED: list[Callable[[Redactor, str], object]] = [
     lambda redacted, name: redacted.head(HttpRequest("GET", f"/x?{name}=Lovelace-77", [])),
     lambda redacted, name: redacted.head(HttpRequest("GET", "/", [(name, "Lovelace-77")])),
     lambda redacted, name: redacted.head(
@@ -407,6 +407,21 @@ def test_a_rule_for_everything_leaves_a_handshake_readable() -> None:
         json.loads(INITIALIZE)["params"]["protocolVersion"]
         == (redacted["params"]["protocolVersion"])
     )
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        b'{"level":"info","msg":"Ada"}', b'{"msg":"of Ada"}', b'{"params":"Ada"}', b'["Ada"]',
+        b'[["Ada"]]', b'[[["Ada"]]]', b'[1,{"msg":"Ada"}]', b'{"who":"Ada"}', b'{"who":["Ada"]}',
+        b'{"jsonrpc":"2.0","id":1,"error":"Ada"}',
+    ],
+)  # fmt: skip
+def test_json_that_is_no_message(raw: bytes) -> None:
+    """A server that logs to its output does not speak the protocol there: all is content."""
+    redacted = redactor(key=["who"], value=["Ada"])
+    assert b"Ada" not in redacted.frame(Frame(S2C, raw)).raw
+    assert b"Ada" not in redacted.frame(Frame(S2C, raw, exchange=1)).raw
 
 
 def test_names_that_are_kept() -> None:
