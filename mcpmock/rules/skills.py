@@ -217,7 +217,7 @@ def _check_form(method: str, entry: Object, steps: Steps) -> Iterator[Breach]:
             if not isinstance(file.get(name), str):
                 yield _misfit(method, file, (*inside, name), _FILE)
         size = file.get("size")
-        whole = isinstance(size, int | float) and not isinstance(size, bool) and size == int(size)
+        whole = isinstance(size, int | float) and not isinstance(size, bool) and size % 1 == 0
         if not whole and not (isinstance(size, str) and SECRET_MARK in size):
             yield _misfit(method, file, (*inside, "size"), _SIZE)
 

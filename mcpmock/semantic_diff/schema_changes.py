@@ -469,7 +469,7 @@ class _Comparer:
         named = max((len(frame.first) for one in (old, new) for frame in one.frames), default=0)
         bounds = [one.bounds["maxItems"].value for one in (old, new) if "maxItems" in one.bounds]
         end = min(bounds, default=named + 1)
-        for place in range(int(min(named, end))):
+        for place in range(int(min(named, max(end, 0)))):
             yield from self.changes(old.item(place), new.item(place))
         if end > named:
             yield from self.changes(old.others, new.others)

@@ -66,6 +66,8 @@ class SchemaBound:
 
     def for_integers(self, *, lower: bool) -> Fraction | float:
         """Return the first or last integer within."""
+        if math.isinf(self.value):  # it is written with more digits than a double has
+            return self.value
         end = (math.ceil if lower else math.floor)(self.value)
         beyond = self.exclusive and end == self.value
         return end + (beyond if lower else -beyond)
@@ -133,7 +135,7 @@ class Alternative:
     def is_whole_number(self) -> bool:
         """Whether it accepts integers alone."""
         if self.values is not None:
-            return all(is_number(one) and one == int(one) for one in self.values.values())
+            return all(is_number(one) and is_multiple(one, 1) for one in self.values.values())
         multiples = self.demands.get("multipleOf", {}).values()
         return self.integer or any(is_multiple(one.value, 1) for one in multiples)
 
@@ -189,7 +191,7 @@ class Alternative:
     def _fits(self, value: Any) -> bool:
         """Return whether a scalar is within the bounds and demands, as far as those are known."""
         measured = len(value) if isinstance(value, str) else value
-        if self.integer and measured != int(measured):
+        if self.integer and not is_multiple(measured, 1):
             return False
         for name, bound in self.bounds.items():
             one, other = (bound.value, measured) if name in LOWER else (measured, bound.value)
@@ -716,10 +718,10 @@ def _settle_items(found: Alternative) -> None:
         return
     found.bounds["maxItems"] = most
     free = most.value <= max((len(frame.first) for frame in found.frames), default=0)
-    frames = [
-        MemberFrame({}, {}, f.first[: int(most.value)], None if free else f.rest)
-        for f in found.frames
-    ]
+    frames = []
+    for frame in found.frames:
+        first = [one for place, one in enumerate(frame.first, 1) if place <= most.value]
+        frames.append(MemberFrame(first=first, rest=None if free else frame.rest))
     found.frames = [frame for frame in frames if frame.first or frame.rest]
 
 

@@ -275,6 +275,13 @@ def test_entries_of_a_wrong_form(skill: Any, where: str, problem: str) -> None:
         assert f"{method} result, {path}: {problem}" == found[0].text
 
 
+def test_a_size_that_no_double_holds() -> None:
+    """It is no number of bytes."""
+    *before, last = listed(entry(file(size=1.5)))
+    [found] = misfits([*before, s2c(last.raw.replace(b"1.5", b"1e999"))])
+    assert "skills/list result, $.result.skills[0].resources[0].size: not inf" == found.text
+
+
 def misfits(steps: list[Any]) -> list[Violation]:
     conversation = ConversationChecker()
     told = [one for number, frame in enumerate(steps) for one in conversation.check(frame, number)]

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -274,7 +275,15 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "a list of a branch that a condition cuts": (
         branches("anyOf", {"const": "c"}, {"enum": ["a", "b"], "if": {}, "then": {"maxLength": 5}}),
         branches("anyOf", {"const": "c"}, {"enum": ["a", "b"], "if": {}, "then": {"maxLength": 0}}), LESS),
-    "a bound that is none": (of(v={**N, "maximum": float("inf")}), of(v=N), SAME),
+    "a bound that is none": (of(v={**N, "maximum": inf}), of(v=N), SAME),
+    "a bound of integers that is none": (of(v={**I, "maximum": inf, "minimum": -inf}), of(v=I), SAME),
+    "a bound that no integer meets": (of(v=I), of(v={**I, "minimum": inf}), LESS),
+    "a value that no double holds": (of(v={"enum": [1, inf]}), of(v={"enum": [1]}), LESS),
+    "an integer, and a value that no double holds": (of(v={**I, "enum": [1, inf]}), of(v={"const": 1}), SAME),
+    "items without an end": (of(v={"prefixItems": [S], "maxItems": inf}), of(v={"prefixItems": [S]}), SAME),
+    "a fraction of items": (
+        of(v={"prefixItems": [S, N], "maxItems": 1.5}), of(v={"prefixItems": [S], "maxItems": 1.5}), SAME),
+    "fewer items than none": (of(v={"prefixItems": [S], "maxItems": -inf}), of(v={"type": "array", "maxItems": -inf}), LESS),
     "tagged branches in another order": (
         branches("anyOf", OLD_CAT, {**DOG, "minProperties": 3}), branches("anyOf", DOG, CAT), MORE),
     "an integer behind in allOf": (branches("allOf", N, I), of(v=I), SAME),
