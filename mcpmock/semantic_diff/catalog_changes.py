@@ -150,10 +150,11 @@ def _members(
             yield Change(catalog.removed, (*path, _item(name, i, None, catalog)), old[i])
     for name, j in after.items():
         if name not in before and name not in renamed.values():
-            rule = catalog.added
-            if catalog is _ARGUMENTS and new[j].get("required") is True:
+            rule, member = catalog.added, new[j]
+            is_argument = catalog is _ARGUMENTS and isinstance(member, dict)
+            if is_argument and member.get("required") is True:
                 rule = "argument-required"
-            yield Change(rule, (*path, _item(name, None, j, catalog)), ABSENT, new[j])
+            yield Change(rule, (*path, _item(name, None, j, catalog)), ABSENT, member)
     common = [name for name in before if name in after]
     order = [name for name in after if name in before]
     if common != order and not measure.leeway.is_unordered(path):
