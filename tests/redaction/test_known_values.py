@@ -7,7 +7,7 @@ import pytest
 from mcpmock.redaction.encodings import is_json
 from mcpmock.redaction.known_values import KnownValues
 from mcpmock.redaction.placeholder_table import PlaceholderTable
-from mcpmock.redaction.secret_names import SESSION_ID
+from mcpmock.redaction.secret_names import SESSION_ID, OwnKind
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ from mcpmock.redaction.secret_names import SESSION_ID
 def test_an_ordinary_word_is_no_part_of_another(text: bytes, places: list[tuple[int, int]]) -> None:
     """One that a rule of the user took for secret."""
     known = KnownValues()
-    known.learn(b"Reykjavik", "city", own=True)
+    known.learn(b"Reykjavik", OwnKind("city"))
 
     assert places == [(found.start, found.end) for found, _ in known.find(text, own=True)]
 
