@@ -46,6 +46,21 @@ def test_one_kind(run: Run) -> None:
         assert part in words
 
 
+@pytest.mark.parametrize(
+    ("kind", "knob", "default"),
+    [
+        ("inject", "text", "none"),
+        ("capability_lie", "hides", "none"),
+        ("latency", "cassette", "none"),
+        ("http_status", "status", "503"),
+        ("sse_duplicate_id", "id", '"1"'),
+    ],
+)
+def test_the_default_of_a_knob(kind: str, knob: str, default: str) -> None:
+    """As a plan says it; an empty one is none."""
+    assert [default] == [one.default for one in help_of(kind).knobs if one.name == knob]
+
+
 def test_json(run: Run) -> None:
     """A line for each kind, or for one."""
     status, out, _ = run("faults", "--json")

@@ -63,8 +63,12 @@ def test_era_and_phase(looked_at: bool) -> None:
 
 
 def test_the_answer_to_another_request_names_no_revision() -> None:
-    """Even if it has a member of that name."""
+    """Even if it has a member of that name; nor does one to an unknown request, past the
+    handshake.
+    """
     following = FaultCallTracker(MatchPlace())
+    follow(following, c2s(INITIALIZED))
+    follow(following, s2c(response(3, {"protocolVersion": "2025-11-25"})))
     follow(following, c2s(request(4, "ping")))
     follow(following, s2c(response(4, {"protocolVersion": "2025-11-25"})))
 

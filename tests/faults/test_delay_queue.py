@@ -36,6 +36,16 @@ def test_the_same_line_waits() -> None:
     assert [b"d"] == sent(holding.send([s2c(b"d")], 5, 5, ["x"]))
 
 
+def test_a_line_is_forgotten_once_nothing_waits() -> None:
+    """A session may have as many as it has calls."""
+    holding = DelayQueue()
+    list(holding.send([s2c(b"a")], 5, 1, ["x"]))
+    list(holding.send([s2c(b"b")], 6, 1, ["y"]))
+
+    assert ([b"a"], ["x", "y"]) == (sent(holding.release(5)), list(holding._lines))
+    assert ([b"b"], []) == (sent(holding.release(6)), list(holding._lines))
+
+
 def test_a_barrier_holds_its_direction() -> None:
     """All that goes the same way waits, and nothing that goes the other. What is free waits for
     nothing, and the end of its stream waits for it.

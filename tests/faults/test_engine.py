@@ -172,6 +172,12 @@ def test_at_the_beginning() -> None:
     faulty(Answers()).hung_up().nothing_more()
 
 
+def test_its_time_is_counted_from_the_beginning() -> None:
+    """Not from the first message."""
+    wire = faulty(Takes(match=Match(between=(1, 2))))
+    wire.at(1.5, server=b"a").at(3, server=b"b", to_client=b"b").nothing_more()
+
+
 def test_over_http_a_request_is_taken_whole() -> None:
     """The server hears nothing of an exchange that a fault answered, nor of its end."""
     wire = faulty(Answers(match=Match(tool="x")), transport="streamable-http")
@@ -274,6 +280,17 @@ def test_a_head_that_waited_goes_as_it_came() -> None:
 
     assert [] == wire.pipeline.enter([head], 1)
     assert [[head], [message, end]] == wire.pipeline.enter([message, end], 1)
+
+
+def test_a_head_that_waited_for_a_fault_that_is_gone() -> None:
+    """It goes in front of its message all the same."""
+    wire = faulty(Latency(latency=1, match=Match(tool="x")), transport="streamable-http")
+    wire.hears(0, post(1, call(1, "x")))
+    head, *rest = answers(1, response(1))
+
+    assert [] == wire.hears(1, [head])
+    engine_of(wire).run.clear()
+    assert shown([head, *rest]) == wire.hears(1, rest)
 
 
 def test_hanging_up_waits_for_what_is_held() -> None:

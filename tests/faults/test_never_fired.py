@@ -15,6 +15,7 @@ ASKED: list[Asked] = [
     ("tools/call", {"name": "get_weather", "arguments": {}}),
     ("prompts/get", {"name": "greet"}),
     ("resources/read", {"uri": "file:///a"}),
+    ("tools/call", {}),  # names none
 ]
 
 

@@ -109,6 +109,16 @@ def test_the_message_is_parted_from_those_beside_it(
     assert all(action.after == 2 for action in sent)
 
 
+def test_only_frames_are_posted() -> None:
+    """A `Send` of nothing, and what is no `Send`, stay as they are."""
+    nothing, hangup = Send([]), Hangup("x")
+    outcome = Outcome(Send([MESSAGE]), first=[(FAULT, nothing)], then=[(FAULT, hangup)])
+    outcome.post_frames(lambda frames: [c2s(b"head"), *frames])
+
+    assert [nothing, hangup] == [action for _, action in (*outcome.first, *outcome.then)]
+    assert [b"head", b"a"] == [frame.raw for frame in outcome.frames()]
+
+
 def test_what_is_gone() -> None:
     """There is no message any more."""
     outcome = Outcome(Send([MESSAGE]))

@@ -213,6 +213,7 @@ def test_what_is_written_first_works(written: str, meant: Fault) -> None:
         ("latency:toll=x", "^toll: unknown key; did you mean tool. .*; latency: missing"),
         ("drop:methd=x,evry=2", "^evry: .* did you mean every. .*; methd: .* did you mean method "),
         ("drop:match.toll=x", r"^match\.toll: unknown key; did you mean tool. "),
+        ("drop:match.=x", r"^match\.: unknown key; did you mean "),
         ("latency:latncy=1s", "^latncy: unknown key; did you mean latency. .*; latency: missing"),
         ("latncy:toll=x", "^kind: unknown kind 'latncy'; did you mean latency.* all kinds$"),
     ],

@@ -160,9 +160,14 @@ def test_faults_may_change_while_it_runs() -> None:
     wire.at(0, server=response(1))
     run.remove(armed)
     wire.at(0.5, server=response(2), to_client=response(2)).at(1, to_client=response(1))
+    run.add(Delay(delay=1))
+    run.add(Delay(delay=2))
     run.clear()
+    wire.at(2, server=response(3), to_client=response(3)).nothing_more()
 
-    assert ["fault latency: fired 1 of 1 times that it matched"] == run.summary()
+    fired, *never = run.summary()
+    assert "fault latency: fired 1 of 1 times that it matched" == fired
+    assert ["fault delay: never fired: nothing matched"] * 2 == never
 
 
 def test_one_fault_does_not_disturb_the_dice_of_another() -> None:

@@ -46,3 +46,6 @@ def test_sse_duplicate_id_the_same_id() -> None:
         "1 " + ANSWER.decode(),
         "1 eof",
     ] == body(SseDuplicateId(), CALL, stream)
+    assert ["1 200 text/event-stream", "1 sse id=1", "1 " + ANSWER.decode(), "1 eof"] == body(
+        SseDuplicateId()
+    )

@@ -272,6 +272,17 @@ def test_over_http_a_client_that_leaves() -> None:
     wire.abandon()
 
 
+def test_over_http_nothing_follows_an_answer_that_crossed() -> None:
+    """The race goes on until the stream of the call ends."""
+    wire = faulty(CancelRace(i=0, j=2), transport="streamable-http")
+    wire.hears(0, [*post(1, CALL), *post(2, cancelled(1))])
+    said = [*opens(1), *says(1, progress("t")), *says(1, ANSWER)]
+
+    assert shown(said) == wire.hears(1, said)
+    assert [] == wire.hears(2, says(1, progress("t", 2)))
+    assert ["1 eof"] == wire.hears(3, [ends(1)])
+
+
 @pytest.mark.parametrize(
     "knobs", [{}, {"cell": NAMES[0], "i": 1, "j": 1}, {"i": 2}, {"i": 2, "j": 1}]
 )
