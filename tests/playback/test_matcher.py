@@ -386,6 +386,8 @@ def test_bodies_that_nobody_can_read() -> None:
 
     assert None is place(found, post(7, b"{torn", accept="*/*"))
     assert (1, 0) == place(found, post(7, b"{torn"))
+    taken = http_matcher(post(1, b"{torn"), answers(1, response(1)))
+    assert (1, 3) == place(taken, post(7, b"{torn", accept="*/*"))
 
 
 def test_repeats_of_all_kinds() -> None:

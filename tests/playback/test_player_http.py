@@ -376,6 +376,12 @@ def test_what_came_before_the_end_is_over() -> None:
     unrecorded.hears(1, bodiless(7, "DELETE"))
     assert "8 404 application/json" == unrecorded.hears(2, post(8, call(1, "a")))[0]
 
+    again = opened(post(3, request(1, "tools/list")), answers(3, response(1)))
+    for x in (7, 8):
+        assert f"{x} {JSON}" == again.hears(1, post(x, request(1, "tools/list")))[0]
+    again.hears(1, bodiless(9, "DELETE"))
+    assert "10 404 application/json" == again.hears(2, post(10, request(1, "tools/list")))[0]
+
     late = (post(5, call(1, "a")), answers(5, error(1), 410))
     recorded = opened(*rest, bodiless(4, "DELETE"), accepts(4, 200), *late)
     recorded.hears(1, bodiless(7, "DELETE"))

@@ -384,6 +384,20 @@ def test_a_modern_client_over_http() -> None:
     assert ["901 405", "901 eof"] == played.hears(0, get(901))
 
 
+@pytest.mark.parametrize(
+    ("status", "sent"), [(200, 200), (400, 200), (404, 200), (403, 403), (500, 500)]
+)
+def test_the_status_of_an_error(status: int, sent: int) -> None:
+    """For a legacy client it is that of earlier servers, where the protocol gives errors one."""
+    asked = post(1, modern(1, "tools/call", name="x", arguments={}), mcp_method="tools/call")
+    played = replay_http(over_http(in_session(1, asked, answers(1, error(1), status)))).abandon()
+    played.hears(0, post(900, initialize("2025-06-18")), post(901, INITIALIZED, session="live-1"))
+
+    fields = {"session": "live-1", "mcp_protocol_version": "2025-06-18"}
+    head, message, _ = played.hears(0, post(902, call(7, "x"), **fields))
+    assert (f"902 {sent} application/json", f"902 {error(7).decode()}") == (head, message)
+
+
 def test_what_was_left_over() -> None:
     """Of the session as it was translated: a handshake that a client has no use for is not missing,
     nor is a call that it could not have made.

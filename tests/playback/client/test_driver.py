@@ -320,6 +320,17 @@ def test_an_answer_that_crossed_a_cancel() -> None:
     )
 
 
+def test_a_cancel_of_what_the_server_asked() -> None:
+    """It ends no call of the client."""
+    ask = request(7, "roots/list")
+    server = Server(c(call(1, "a")), s(ask), c(cancelled(7)), s(response(1)), c(call(2, "b")))
+    assert [call(1, "a")] == server.says(0)
+
+    assert [cancelled(7)] == server.says(1, ask)
+    assert [call(2, "b"), END] == server.says(2, response(1))
+    assert [] == server.driver.cancelled
+
+
 def test_answers_twice_and_too_soon() -> None:
     """The second of two is nobody's; one to what was not yet asked neither."""
     server = opened(c(call(1, "a")), s(response(1)), c(call(2, "b")), s(response(2)))

@@ -8,7 +8,7 @@ import pytest
 
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.playback.client.requests import MAX_PAGES, ClientRequest, RequestClient
-from mcpmock.protocol.messages import C2S, S2C, Frame, Response, StreamEnd, decode
+from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, Response, StreamEnd, decode
 from tests.support import error, exits, hangs_up, request, response, s2c
 
 WEATHER = ClientRequest("tools/call", {"name": "weather", "arguments": {"city": "Oslo"}})
@@ -166,6 +166,23 @@ def test_requests_of_the_server() -> None:
     pong, refusal = session.says(1, request("a", "ping"), request("b", "roots/list"))
     assert {"jsonrpc": "2.0", "id": "a", "result": {}} == pong
     assert ("b", -32601) == (refusal["id"], refusal["error"]["code"])
+
+
+def test_a_message_in_pieces() -> None:
+    """It is read once the last one is there; one that is too long is no answer."""
+    session = Session(PING, PING, timeout=9)
+    session.opened()
+    session.client._reassembly.max_bytes = 100
+
+    def pieces(*raws: bytes) -> list[Frame]:
+        return [Frame(S2C, raw, b"", Fragment(last=raw is raws[-1])) for raw in raws]
+
+    raw = response(2)
+    first, last = pieces(raw[:20], raw[20:])
+    assert [] == session.says(1, first)
+    assert ["ping"] == [one["method"] for one in session.says(2, last)]
+    assert [] == session.says(3, *pieces(response(3), b" " * 100))
+    assert [("ping", "result")] == session.answers
 
 
 def test_a_refused_handshake() -> None:

@@ -88,13 +88,16 @@ OTHER = (post(5, call(2, "b"), session="S"), opens(5), says(5, response(2), id="
         (says(2, response(2), id="o1"), []),
         ([*says(2, response(2), id="o1"), *says(2, response(2), id="o1")], []),
         ([*says(2, progress(1, 1), id="e1"), *says(2, response(2), id="o1")], []),
+        (says(2, progress(1, 9), id="e1"), []),
         (says(2, progress(1, 9), id="o1"), ["1 sse id=o1", f"1 {progress(1, 9).decode()}"]),
         (says(2, response(2), id="o2"), ["1 sse id=o2", f"1 {response(2).decode()}"]),
         (says(2, response(2)), [f"1 {response(2).decode()}"]),
     ],
 )
 def test_events_of_another_stream(again: list[Frame], left: list[str]) -> None:
-    """Where one stream is resumed, an event of another one with its id and its data counts once."""
+    """Where one stream is resumed, an event of another one with its id and its data counts once;
+    one of its own does with its id alone.
+    """
     before = len(told(*OTHER, LEAVES))
     found = told(*OTHER, LEAVES, *COMES_BACK, again, ANSWER)[before:]
     assert [*left, "1 sse id=e2", f"1 {response(1).decode()}", "1 eof"] == found

@@ -35,6 +35,18 @@ def test_what_no_exchange_carries() -> None:
     assert {1: [1, 2, 3]} == {x: [*at] for x, at in whole.by_exchange.items()}
 
 
+def test_what_only_http_needs() -> None:
+    """Heads, ends and events that only open a stream; messages are there whatever carries them."""
+    whole = http(
+        post(1, call(1, "a")),
+        [*opens(1), *says(1, b"", id="0"), *says(1, progress(1)), *says(1, response(1)), ends(1)],
+    )
+
+    details = [one.frame for one in whole.messages if one.is_http_detail]
+    assert ["1 200 text/event-stream", "1 ", "1 eof"] == shown(details)
+    assert not any(one.is_http_detail for one in plan_of(c(call(1, "a")), s(response(1))).messages)
+
+
 def test_an_excerpt_is_what_belongs_to_one_request() -> None:
     """For an repeat only the messages and client events of one request remain."""
     whole = plan_of(

@@ -107,8 +107,10 @@ def test_merging() -> None:
 
 
 def test_merging_processes() -> None:
-    """Takes over stdio become sessions of their own, without their ends."""
+    """Takes over stdio become sessions of their own, without their ends, in the first take."""
     one = cassette(c(b"a"), s(b"b"), ("end", {"d": "c2s"}), ("end", {"exit": 1}))
+    other = cassette(c(b"a"))
 
+    assert one.takes[0] is merged([*one.episodes(), *other.episodes()]).take
     assert [(2, None), (2, None), (3, None), (3, None)] == [e[:2] for e in of_takes(one, one)]
     assert [] == of_takes()
