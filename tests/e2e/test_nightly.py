@@ -56,6 +56,7 @@ TESTS = """
 import sys
 from pathlib import Path
 
+import anyio
 import pytest
 from mcp import Client
 
@@ -76,7 +77,14 @@ async def test_fastmcp(mcpmock_server):
 
 @pytest.mark.mcpmock(server={everything!r})
 async def test_everything(mcpmock_server):
-    async with Client(mcpmock_server.transport()) as client:
+    # Of itself the server says that its tools have changed: before the next request, or behind it.
+    changed = anyio.Event()
+
+    async def note(message):
+        changed.set()
+
+    async with Client(mcpmock_server.transport(), message_handler=note) as client:
+        await changed.wait()
         await client.list_tools()
         await client.call_tool("echo", {{"message": "hello"}})
 

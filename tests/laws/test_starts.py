@@ -52,7 +52,7 @@ main()
         (
             ["replay", "{file}"],
             [*_HTTP, "rich", "mcpmock.recording", "mcpmock.playback.plan.builder"],
-            95,
+            96,
             24,
         ),
         (["control"], ["pytest", "mcpmock.semantic_diff", "mcpmock.view.report"], 203, 127),
