@@ -98,6 +98,15 @@ def processes(jobs: int) -> Iterator[Executor | None]:
     context = multiprocessing.get_context("fork" if sys.platform == "linux" else "spawn")
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin_worker)
     try:
+        if sys.platform == "linux":
+            # A Ctrl-C waits until a worker is ready for it: Python's handlers at a fork swallow a
+            # KeyboardInterrupt, and a worker that goes on waits for ever for the lock of the queue,
+            # which another one held when it died.
+            before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            try:
+                pool.submit(int)  # starts all workers
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, before)
         yield pool
     finally:
         pool.shutdown(cancel_futures=True)
@@ -108,6 +117,8 @@ def _begin_worker() -> None:
     traceback; and it ends with its parent, however that ends.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
+    if sys.platform == "linux":
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, {signal.SIGINT})
     Thread(target=_end_with_parent, daemon=True).start()
 
 
