@@ -30,6 +30,7 @@ class ThreadServer:
         self.log = Log()
         self._recorded = RecordedCalls()
         self.fault_run = run
+        """The faults of all its sessions."""
         self._faults = FaultControl(run, self.log.asked, Lock())
         self._serving = main
         self._starting = Lock()

@@ -1,8 +1,8 @@
 """`ReplacedProcess`: a server that is a process, and one after the other that replaces it.
 
-It says when a replacement is due and how it went (`RestartStep`), and replaces the process when it
-is told to. What a restart means to the session is `transports.server_restart`; `sessions.restarts`
-knows when one is due and how a server is started.
+It says when a replacement is due and how it went (`RestartStep`), and replaces the process when
+the session asks for it. What a restart means to the session is `transports.server_restart`;
+`sessions.restarts` knows when one is due and how a server is started.
 """
 
 from __future__ import annotations

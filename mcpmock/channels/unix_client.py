@@ -2,7 +2,7 @@
 
 It hands its stdin, stdout and stderr to that process (`unix_listener`) and waits for the exit
 status: nothing is copied, the client talks to the process itself. Windows passes no descriptors
-through sockets: there that process is told which they are, and opens them itself. Run as a file
+through sockets: there that process gets their numbers, and opens them itself. Run as a file
 and without site packages, for it has to start in a few milliseconds; so it imports nothing of ours.
 """
 

@@ -284,9 +284,10 @@ class Matcher:
     """The same in the rows of a `LooseIndex`."""
     _passed: int = 0
     """How many client events strict order has behind it."""
-    plan: ReplayPlan = attrs.field(
-        init=False, default=attrs.Factory(lambda self: self.index.plan, takes_self=True)
-    )
+
+    @property
+    def plan(self) -> ReplayPlan:
+        return self.index.plan
 
     def find(self, live: ClientMessage, level: int | None = None) -> MatchResult | None:
         """Return the first unused client event that a live message stands for, at the strictest

@@ -180,7 +180,7 @@ class Recorder(Struct, Stage, eq=False):
     def _are_messages(self, frames: Sequence[Frame]) -> bool:
         """Return whether these are messages of stdio, which has one session."""
         over_stdio = frames[-1].exchange is None and self.session == 1
-        return over_stdio and all([frame.fact is None for frame in frames])  # noqa: C419 (a list is quicker)
+        return over_stdio and all(frame.fact is None for frame in frames)
 
     def _lines(self, first: int, t: int, frames: Sequence[Frame]) -> list[bytes]:
         """Return the lines of messages of stdio that one read gave: they are looked at in one go,

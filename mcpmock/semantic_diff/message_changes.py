@@ -152,7 +152,7 @@ def _may_be_lost(
     """Return whether chance decided that only its own conversation has it."""
     # On Streamable HTTP a notification that belongs to no request is lost while the client has no
     # GET stream open. The first `tools/list_changed` of server-everything arrive on stdio only, and
-    # on HTTP if the server is told of the GET before the `initialized` that was sent beside it.
+    # on HTTP if the GET reaches the server before the `initialized` that was sent beside it.
     message = placed.message
     if lacking is None or lacking.transport != "streamable-http":
         return False

@@ -115,8 +115,8 @@ class SessionMemory:
             yield ListProbe(method, params=known.params)
 
     def compare(self, probe: ListProbe, answer: Message) -> ListProbe | bytes | None:
-        """Return what the answer to a probe leads to: the next question, what the client is told
-        where the list is another one, or nothing where it is not.
+        """Return what the answer to a probe leads to: the next question, the notification for
+        the client where the list is another one, or nothing where it is not.
         """
         result = answer.result if isinstance(answer, Response) else None
         known, here = self._lists.get(probe.method), probe.page
