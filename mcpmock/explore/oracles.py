@@ -40,6 +40,8 @@ _DETAILS = re.compile(r"0x[0-9a-fA-F]+|[0-9]+|'[^']*'|\"[^\"]*\"")
 _LADDER = (15, 9)
 """SIGTERM and SIGKILL, which end a server that its input's end did not."""
 _MAX_SHOWN = 120
+_NEVER = 1 << 60
+"""Behind every message of a run."""
 _HTTP_STATUS = re.compile(r"HTTP [0-9]{3}.*")
 """What our own client answers a request with that was refused (`protocol.http_reply`)."""
 _MAY_RESUME = (
@@ -75,24 +77,75 @@ class ServerRun:
         return self.cassette.takes[0].events
 
 
+@attrs.define(eq=False)
+class _SeenRequest:
+    """What is said about one request of a run. `began` and `ended` count messages."""
+
+    id: bytes
+    place: str = ""
+    method: str = ""
+    key: object = None
+    """Method and params: equal requests may have each other's answers."""
+    began: int = 0
+    ended: int = _NEVER
+    answer: bytes | None = None
+    failed: bool = False
+    """Whether it was answered with an error."""
+    progress: list[bytes] = attrs.field(factory=list)
+    cancelled: bool = False
+    cancelled_at: int = _NEVER
+    closed: bool = False
+    """Whether the server has answered a request that was sent behind the cancel."""
+    late: list[str] = attrs.field(factory=list)
+    """What came behind the cancel."""
+    late_for_certain: bool = False
+
+    @property
+    def shown(self) -> str:
+        return f"{self.place} #{self.id.decode()}"
+
+    def ask(self, request: m.Request, number: int) -> None:
+        """Note the request, or that its id is used again."""
+        name = m.member(request.params, "name")
+        shown = m.decode(name) if name is not None else None
+        self.place = f"{request.method} {shown}" if isinstance(shown, str) else request.method
+        self.method = request.method
+        arguments = m.member(request.params, "arguments")
+        self.key = (request.method, name, arguments, m.member(request.params, "uri"))
+        self.began, self.ended = number, _NEVER
+        self.cancelled_at, self.closed = _NEVER, False
+
+    def note_late(self, word: str, *, over_http: bool) -> bool:
+        """Note what the server sends, if the request was cancelled before: return whether it was.
+
+        On a connection of its own, a cancel may have overtaken its call: it was in time for certain
+        only if the server had sent something for the call.
+        """
+        if self.cancelled_at == _NEVER:
+            return False
+        self.late.append(word)
+        self.late_for_certain |= self.closed and (bool(self.progress) or not over_http)
+        return True
+
+
 @attrs.define
 class _Seen:
-    """What is said about the requests of a run, by their ids as they were written."""
+    """The requests of a run, by their ids as they were written."""
 
-    places: dict[bytes, str] = attrs.field(factory=dict)
-    methods: dict[bytes, str] = attrs.field(factory=dict)
-    keys: dict[bytes, object] = attrs.field(factory=dict)
-    """Method and params: equal requests may have each other's answers."""
-    answers: dict[bytes, bytes] = attrs.field(factory=dict)
-    failed: set[bytes] = attrs.field(factory=set)
-    """The requests that were answered with an error."""
-    progress: dict[bytes, list[bytes]] = attrs.field(factory=dict)
-    open_at: dict[bytes, tuple[int, int]] = attrs.field(factory=dict)
-    """When each request came and when it was answered, in messages."""
-    cancelled: set[bytes] = attrs.field(factory=set)
-    late: Counter[bytes] = attrs.field(factory=Counter)
-    late_words: dict[bytes, list[str]] = attrs.field(factory=dict)
+    requests: dict[bytes, _SeenRequest] = attrs.field(factory=dict)
     modern: bool = False
+
+    def get(self, id_: bytes) -> _SeenRequest:
+        """Return the request with this id, or an empty one."""
+        return self.requests.get(id_) or _SeenRequest(id_)
+
+    def open_with(self, request: _SeenRequest) -> list[_SeenRequest]:
+        """Return the requests that were open at the same time."""
+        return [
+            other
+            for other in self.requests.values()
+            if other is not request and other.began < request.ended and request.began < other.ended
+        ]
 
 
 @attrs.frozen
@@ -117,21 +170,18 @@ class Baseline:
     def of(cls, runs: Sequence[ServerRun]) -> Baseline:
         """Build a baseline from several runs of the recorded order."""
         seen = [_seen_in(run) for run in runs]
-        first = seen[0]
-        answers = {
-            id_: raw
-            for id_, raw in first.answers.items()
-            if all(other.answers.get(id_) == raw for other in seen)
-        }
-        progress = {
-            id_: raws
-            for id_, raws in first.progress.items()
-            if all(other.progress.get(id_) == raws for other in seen)
-        }
+        answers = dict[bytes, bytes]()
+        progress = dict[bytes, list[bytes]]()
+        for id_, first in seen[0].requests.items():
+            others = [one.get(id_) for one in seen]
+            if first.answer is not None and all(it.answer == first.answer for it in others):
+                answers[id_] = first.answer
+            if first.progress and all(it.progress == first.progress for it in others):
+                progress[id_] = first.progress
         return cls(
             answers,
             progress,
-            frozenset().union(*(one.failed for one in seen)),
+            frozenset(it.id for one in seen for it in one.requests.values() if it.failed),
             frozenset(one.name for run in runs for one in violations_of(run.cassette, "s2c")),
             frozenset(one.cause for run in runs for one in _late_answers(run, _seen_in(run))),
             any(_exceptions(run.events) for run in runs),
@@ -165,86 +215,49 @@ class JudgedServer:
 
 def reaction_of(run: ServerRun, id_: bytes) -> str:
     """Return what the server did behind the cancel of a request, as far as it was seen."""
-    seen = _seen_in(run)
-    words = seen.late_words.get(id_, [])
     if _ended_early(run.events):
         return "crash" if any(_exit_codes(run.events)) else "close"
-    return "+".join(words) or "silent"
+    return "+".join(_seen_in(run).get(id_).late) or "silent"
 
 
 def was_cancelled(run: ServerRun, id_: bytes) -> bool:
     """Return whether the cancel of a request reached the server before its answer had come."""
-    return id_ in _seen_in(run).cancelled
+    return _seen_in(run).get(id_).cancelled
 
 
 def _seen_in(run: ServerRun) -> _Seen:
-    return _seen(run.events, over_http=run.over_http)
-
-
-def _seen(events: Iterable[Event], *, over_http: bool) -> _Seen:
     """Return what was said. An answer to what was cancelled is late for certain behind the answer
     to a request that was sent behind the cancel: over HTTP, behind the 202 for the cancel.
     """
-    seen = _Seen()
-    tokens: dict[bytes, bytes] = {}
-    cancelled_at: dict[bytes, int] = {}
-    closed = set[bytes]()
-    for number, (event, message) in enumerate(messages_of_events(events)):
+    seen, tokens = _Seen(), dict[bytes, _SeenRequest]()
+    requests = seen.requests
+    for number, (event, message) in enumerate(messages_of_events(run.events)):
         if event.d == "c2s":
             seen.modern = seen.modern or speaks_modern(message)
             if isinstance(message, m.Request):
-                _note_request(seen, message, number)
-                cancelled_at.pop(message.id, None)
-                closed.discard(message.id)
-                token = m.member(message.params, *TOKEN_PATH)
-                if token is not None:
-                    tokens[token] = message.id
+                asked = requests.setdefault(message.id, _SeenRequest(message.id))
+                asked.ask(message, number)
+                if (token := m.member(message.params, *TOKEN_PATH)) is not None:
+                    tokens[token] = asked
             elif isinstance(message, m.Notification) and message.method == CANCELLED:
-                id_ = m.member(message.params, "requestId")
-                if id_ in seen.places and id_ not in seen.answers:
-                    cancelled_at[id_] = number
-                    seen.cancelled.add(id_)
-        elif isinstance(message, m.Response) and message.id is not None:
-            id_ = message.id
-            if id_ in cancelled_at:
-                word = "late_result" if message.error is None else "late_error"
-                # On a connection of its own, a cancel may have overtaken its call: it was in time
-                # for certain only if the server had sent something for the call.
-                certain = id_ in closed and (id_ in seen.progress or not over_http)
-                _note_late(seen, id_, word, certain=certain)
-            elif id_ in seen.places:
-                asked = seen.open_at[id_][0]
-                closed |= {one for one, at in cancelled_at.items() if at < asked}
-                seen.open_at[id_] = asked, number
-                seen.answers.setdefault(id_, message.result or message.error or b"")
-                if message.error is not None:
-                    seen.failed.add(id_)
+                cancelled = requests.get(m.member(message.params, "requestId") or b"")
+                if cancelled is not None and cancelled.answer is None:
+                    cancelled.cancelled, cancelled.cancelled_at = True, number
+        elif isinstance(message, m.Response) and message.id in requests:
+            request = requests[message.id]
+            word = "late_result" if message.error is None else "late_error"
+            if not request.note_late(word, over_http=run.over_http):
+                for one in requests.values():
+                    one.closed |= one.cancelled_at < request.began
+                request.ended = number
+                if request.answer is None:
+                    request.answer = message.result or message.error or b""
+                request.failed |= message.error is not None
         elif isinstance(message, m.Notification) and message.method == PROGRESS:
-            token = m.member(message.params, "progressToken")
-            owner = tokens.get(token or b"")
-            if owner is not None and owner in cancelled_at:
-                certain = owner in closed and (owner in seen.progress or not over_http)
-                _note_late(seen, owner, "late_progress", certain=certain)
-            elif owner is not None:
-                seen.progress.setdefault(owner, []).append(_without_token(message.params or b""))
+            owner = tokens.get(m.member(message.params, "progressToken") or b"")
+            if owner and not owner.note_late("late_progress", over_http=run.over_http):
+                owner.progress.append(_without_token(message.params or b""))
     return seen
-
-
-def _note_request(seen: _Seen, request: m.Request, number: int) -> None:
-    name = m.member(request.params, "name")
-    shown = m.decode(name) if name is not None else None
-    place = f"{request.method} {shown}" if isinstance(shown, str) else request.method
-    seen.places[request.id] = place
-    seen.methods[request.id] = request.method
-    arguments = m.member(request.params, "arguments")
-    seen.keys[request.id] = (request.method, name, arguments, m.member(request.params, "uri"))
-    seen.open_at[request.id] = number, 1 << 60
-
-
-def _note_late(seen: _Seen, id_: bytes, word: str, *, certain: bool) -> None:
-    seen.late_words.setdefault(id_, []).append(word)
-    if certain:
-        seen.late[id_] += 1
 
 
 def _without_token(params: bytes) -> bytes:
@@ -337,22 +350,22 @@ def _handshake(judged: JudgedServer) -> Iterator[Broken]:
     would be blamed on something else.
     """
     seen = judged.seen
-    opened = [id_ for id_, method in seen.methods.items() if method in HANDSHAKE]
+    opened = [request for request in seen.requests.values() if request.method in HANDSHAKE]
     if judged.baseline is not None or not opened:
         return
-    if any(id_ in seen.answers and id_ not in seen.failed for id_ in opened):
+    if any(request.answer is not None and not request.failed for request in opened):
         return
     if any(
         event.d == "s2c" and isinstance(message, m.Request) and message.method in HANDSHAKE
         for event, message in messages_of_events(judged.run.events)
     ):
-        yield Broken("handshake", seen.places[opened[0]], "it sends back what it is sent")
-    elif refused := [id_ for id_ in opened if id_ in seen.failed]:
-        said = m.decode(m.member(seen.answers[refused[-1]], "message") or b"null")
-        text = f"it refuses {seen.places[refused[-1]]}: {said}"
-        yield Broken("handshake", seen.places[refused[-1]], text)
+        yield Broken("handshake", opened[0].place, "it sends back what it is sent")
+    elif refused := [request for request in opened if request.failed]:
+        said = m.decode(m.member(refused[-1].answer, "message") or b"null")
+        text = f"it refuses {refused[-1].place}: {said}"
+        yield Broken("handshake", refused[-1].place, text)
     else:
-        yield Broken("handshake", seen.places[opened[0]], "it does not answer the handshake")
+        yield Broken("handshake", opened[0].place, "it does not answer the handshake")
 
 
 def _status(code: int) -> str:
@@ -360,7 +373,6 @@ def _status(code: int) -> str:
 
 
 def _unanswered(judged: JudgedServer) -> Iterator[Broken]:
-    seen = judged.seen
     # Some servers take "3" for 3, as the Python SDK 2 does. Of a cancel the specification says
     # only that what names no request may be ignored.
     taken = {
@@ -370,7 +382,7 @@ def _unanswered(judged: JudgedServer) -> Iterator[Broken]:
     }
     owed = [id_ for id_ in judged.run.unanswered if id_ not in judged.variant.spoiled]
     for id_ in () if judged.variant.breaks_handshake else owed:
-        place, shown = seen.places.get(id_, ""), id_.decode(errors="replace")
+        place, shown = judged.seen.get(id_).place, id_.decode(errors="replace")
         if id_ in taken:
             text = f"{place} #{shown} is not answered behind a cancel of its id as another type"
             yield Broken("cancelled-by-other-id", place, text, "odd")
@@ -449,8 +461,8 @@ def _answers_to(event: Event) -> Iterator[bytes]:
 def _rules(judged: JudgedServer) -> Iterator[Broken]:
     """Yield the rules that the server breaks, and does not break in the recorded order."""
     known = frozenset[str]() if judged.baseline is None else judged.baseline.rules
-    run, seen = judged.run, judged.seen
-    refused = {id_ for id_ in seen.failed if id_ in seen.answers and _http_error(run, seen, id_)}
+    run, requests = judged.run, judged.seen.requests
+    refused = {id_ for id_, request in requests.items() if _http_error(run, request)}
     for one in violations_of(run.cassette, "s2c", judged.variant, refused=refused):
         if one.name not in known:
             yield Broken(f"rule:{one.name}", one.place, one.text, cites=one.cites)
@@ -470,10 +482,11 @@ def _late_answers(run: ServerRun, seen: _Seen) -> Iterator[Broken]:
         '"Receivers ... SHOULD: Not send a response for the cancelled request"'
     )
     verdict: Verdict = "broken" if seen.modern and not run.over_http else "odd"
-    for id_ in seen.late:
-        words = " and ".join(dict.fromkeys(seen.late_words[id_])).replace("_", " ")
-        text = f"{_shown(seen, id_)}: a {words} behind its cancel"
-        yield Broken("late", seen.places[id_], text, verdict, sentence)
+    for request in seen.requests.values():
+        if request.late_for_certain:
+            words = " and ".join(dict.fromkeys(request.late)).replace("_", " ")
+            text = f"{request.shown}: a {words} behind its cancel"
+            yield Broken("late", request.place, text, verdict, sentence)
 
 
 def _crossed(judged: JudgedServer) -> Iterator[Broken]:
@@ -481,90 +494,74 @@ def _crossed(judged: JudgedServer) -> Iterator[Broken]:
     order.
     """
     seen, baseline = judged.seen, judged.baseline or Baseline()
-    for id_, raw in seen.answers.items():
-        usual = baseline.answers.get(id_)
-        if usual is None or usual == raw:
-            continue
-        for other in _open_with(seen, id_):
-            if baseline.answers.get(other) == raw and seen.keys[other] != seen.keys[id_]:
-                yield _crossing("answer", seen, id_, other)
-    for id_, raws in seen.progress.items():
-        usual_raws = baseline.progress.get(id_, () if id_ in baseline.answers else None)
-        for other in _open_with(seen, id_) if usual_raws is not None else ():
-            theirs = baseline.progress.get(other, ())
-            if any(raw not in usual_raws and raw in theirs for raw in raws):  # type: ignore[operator]
-                yield _crossing("progress", seen, id_, other)
+    for id_, request in seen.requests.items():
+        usual, raw = baseline.answers.get(id_), request.answer
+        others = seen.open_with(request)
+        for other in others if raw is not None and usual not in (None, raw) else ():
+            if baseline.answers.get(other.id) == raw and other.key != request.key:
+                yield _crossing("answer", request, other)
+        usual_progress = baseline.progress.get(id_, ())
+        for other in others if id_ in baseline.answers or usual_progress else ():
+            theirs = baseline.progress.get(other.id, ())
+            if any(one not in usual_progress and one in theirs for one in request.progress):
+                yield _crossing("progress", request, other)
 
 
-def _crossing(what: str, seen: _Seen, id_: bytes, other: bytes) -> Broken:
-    text = f"{_shown(seen, id_)} gets the {what} of {_shown(seen, other)}"
-    return Broken(f"crossed-{what}", seen.places[id_], text)
-
-
-def _open_with(seen: _Seen, id_: bytes) -> list[bytes]:
-    """Return the requests that were open at the same time."""
-    begin, end = seen.open_at[id_]
-    return [
-        other
-        for other, (start, stop) in seen.open_at.items()
-        if other != id_ and start < end and begin < stop
-    ]
+def _crossing(what: str, request: _SeenRequest, other: _SeenRequest) -> Broken:
+    text = f"{request.shown} gets the {what} of {other.shown}"
+    return Broken(f"crossed-{what}", request.place, text)
 
 
 def _refused(judged: JudgedServer) -> Iterator[Broken]:
     """Yield a request that gets an HTTP error in place of an answer: the session is gone. Told
     once.
     """
-    run, seen = judged.run, judged.seen
+    run = judged.run
     if judged.variant.breaks_handshake:
         return
-    lost = [id_ for id_ in _newly_failed(judged) if _http_error(run, seen, id_)]
-    for id_ in lost:
-        if id_ in run.resumed:
-            text = f"{_shown(seen, id_)} is not resumed: {_http_error(run, seen, id_)}"
-            yield Broken("not-resumed", seen.places[id_], text, "odd", _MAY_RESUME)
-    for id_ in [one for one in lost if one not in run.resumed][:1]:
-        text = f"the session is lost: {_shown(seen, id_)} gets {_http_error(run, seen, id_)}"
+    lost = [request for request in _newly_failed(judged) if _http_error(run, request)]
+    for request in lost:
+        if request.id in run.resumed:
+            text = f"{request.shown} is not resumed: {_http_error(run, request)}"
+            yield Broken("not-resumed", request.place, text, "odd", _MAY_RESUME)
+    for request in [one for one in lost if one.id not in run.resumed][:1]:
+        text = f"the session is lost: {request.shown} gets {_http_error(run, request)}"
         cites = _NO_CANCEL if run.resumed else ""
-        yield Broken("session-lost", judged.place or seen.places[id_], text, cites=cites)
+        yield Broken("session-lost", judged.place or request.place, text, cites=cites)
 
 
-def _newly_failed(judged: JudgedServer) -> list[bytes]:
+def _newly_failed(judged: JudgedServer) -> list[_SeenRequest]:
     """Return the requests that get an error where a correct server gives none: they get none in the
     recorded order.
     """
-    seen, baseline = judged.seen, judged.unharmed or Baseline()
+    baseline = judged.unharmed or Baseline()
     return [
-        id_
-        for id_ in seen.answers
-        if id_ in seen.failed and id_ in baseline.answers and id_ not in baseline.failed
+        request
+        for id_, request in judged.seen.requests.items()
+        if request.failed and id_ in baseline.answers and id_ not in baseline.failed
     ]
 
 
-def _http_error(run: ServerRun, seen: _Seen, id_: bytes) -> str:
+def _http_error(run: ServerRun, request: _SeenRequest) -> str:
     """Return the status that a request was refused with, if that is why it failed."""
-    said = m.decode(m.member(seen.answers[id_], "message") or b"null") if run.over_http else None
+    if not (run.over_http and request.failed):
+        return ""
+    said = m.decode(m.member(request.answer, "message") or b"null")
     found = _HTTP_STATUS.match(said) if isinstance(said, str) else None
     return "" if found is None else found[0]
-
-
-def _shown(seen: _Seen, id_: bytes) -> str:
-    return f"{seen.places[id_]} #{id_.decode()}"
 
 
 def _wrong(judged: JudgedServer) -> Iterator[Broken]:
     """Yield an error in place of a result. What a tool answers may depend on the calls before
     it.
     """
-    seen = judged.seen
-    for id_ in _newly_failed(judged):
-        if _http_error(judged.run, seen, id_):
+    for request in _newly_failed(judged):
+        if _http_error(judged.run, request):
             continue
-        method = seen.methods[id_]
-        stateless = method in _STATELESS or method.endswith("/list")
-        text = f"{_shown(seen, id_)} is answered with an error"
+        stateless = request.method in _STATELESS or request.method.endswith("/list")
+        text = f"{request.shown} is answered with an error"
         verdict: Verdict = "broken" if stateless else "odd"
-        yield Broken("wrong-answer", seen.places[id_], text, verdict)
+        yield Broken("wrong-answer", request.place, text, verdict)
 
 
 def left_behind(names: Iterable[str]) -> Iterator[Broken]:
