@@ -284,9 +284,16 @@ def hide_secrets(
         recorded, value = (
             one if one is UNSET else redactor.value(name, one) for one in (found.recorded, asked)
         )
-        return Mismatch(found.path, recorded, value, found.place)
+        return Mismatch(redactor.shown(found.path), recorded, value)
 
-    told = [attrs.evolve(one, differences=tuple(map(hidden, one.differences))) for one in near]
+    told = [
+        attrs.evolve(
+            one,
+            differences=tuple(map(hidden, one.differences)),
+            rules=() if any(redactor.shown(rule) != rule for _, rule in one.rules) else one.rules,
+        )
+        for one in near
+    ]
     return told, asked
 
 

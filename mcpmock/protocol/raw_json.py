@@ -50,6 +50,9 @@ _ITEM = lazy_pattern(_SPACE + rb",?" + _SPACE)
 _SCALAR = lazy_pattern(_STRING + rb'|[^ \t\r\n,:{}\[\]"]++', re.S)
 # A torn string matches to the end of the text: a new try at each quote in it would cost n^2.
 _STRINGS_AND_BRACKETS = lazy_pattern(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+(?:"|\\?\Z)|[{}\[\]]', re.S)
+_NAMES_AND_TEXTS = lazy_pattern(
+    rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)(?:"(?P<sign>[ \t\r\n]*+:)?|\\?\Z)', re.S
+)
 _object_of_raw = msgspec.json.Decoder(dict[str, msgspec.Raw])
 _array_of_raw = msgspec.json.Decoder(list[msgspec.Raw])
 
@@ -171,11 +174,13 @@ def splice(raw: bytes, replacements: Iterable[tuple[Span, bytes]]) -> bytes:
     return b"".join((*parts, raw[end:])) if parts else raw
 
 
-def strings(raw: bytes) -> Iterator[Span]:
-    """Yield each string in `raw`, names and values alike, in the order written."""
-    for token in _STRINGS_AND_BRACKETS.finditer(raw):
-        if token[0][:1] == b'"':
-            yield Span(*token.span())
+def names(raw: bytes) -> Iterator[Span]:
+    """Yield where the name of each member in `raw` stands, without its quotes, in the order
+    written.
+    """
+    for token in _NAMES_AND_TEXTS.finditer(raw):
+        if token["sign"]:
+            yield Span(*token.span(1))
 
 
 def walk(raw: bytes) -> Iterator[tuple[list[str | int], Span]]:

@@ -97,7 +97,9 @@ def scan_cassette(data: bytes, rules: RedactionRules = NO_OWN_RULES) -> list[Sec
         places.clear()
         redactor.text(raw)
         found += [SecretFound(number, 0, 0, "", place.kind) for place in places]
-    return sorted(found, key=lambda secret: secret.line)
+    redactor.table.places = None
+    shown = (attrs.evolve(one, path=redactor.shown(one.path)) for one in found)
+    return sorted(shown, key=lambda secret: secret.line)
 
 
 def redact_cassette(data: bytes, rules: RedactionRules = NO_OWN_RULES) -> RedactedCassette:

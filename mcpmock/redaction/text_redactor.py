@@ -18,7 +18,7 @@ from msgspec import Struct, field
 from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.contents import is_content, is_declaration
 from mcpmock.protocol.messages import decode, encode
-from mcpmock.protocol.raw_json import Span, splice, strings, walk
+from mcpmock.protocol.raw_json import Span, names, splice, walk
 
 from .encodings import (
     MAX_DECODED_BYTES,
@@ -149,6 +149,10 @@ class TextRedactor(Struct, eq=False):
             raw, lambda part: self._scan_text(part, 0, self._assignments(part), look=look)
         )
 
+    def shown(self, path: str) -> str:
+        """Return a path in a message without the secrets in the names on its way."""
+        return self.text(path.encode("utf-8", "surrogatepass")).decode("utf-8", "surrogatepass")
+
     def known_in_line(self, line: bytes) -> bytes:
         """Return a line of a cassette without the values that are known by now."""
         # speed: 2.5 us a line of 215 bytes, the walk through it 118 (python -m timeit)
@@ -214,8 +218,8 @@ class TextRedactor(Struct, eq=False):
             else:
                 look = Look(rules, declared or (rules and is_declaration(path)), own)
                 replacements += self._scan_string(raw, inside, depth, look)
-        if self._may_know(raw):
-            replacements += self._scan_names(raw, depth)
+        if rules or self._may_know(raw):
+            replacements += self._scan_names(raw, depth, Look(rules, declared, own=False))
         return replacements
 
     def _own_kinds(self, raw: bytes, depth: int) -> KindOfPath:
@@ -232,12 +236,14 @@ class TextRedactor(Struct, eq=False):
         name = next((step for step in reversed(path[-16:]) if isinstance(step, str)), "")
         return self.rules.kind_inside(path, frozenset()) or self.rules.kind_of_last_name(name)
 
-    def _scan_names(self, raw: bytes, depth: int) -> Iterator[Replacement]:
-        """Yield the known values in the names of members."""
-        look = Look(rules=False, own=False)
-        for span in strings(raw):
-            if raw[span.end :].lstrip(b" \t\r\n")[:1] == b":":
-                yield from self._scan_string(raw, Span(span.start + 1, span.end - 1), depth, look)
+    def _scan_names(self, raw: bytes, depth: int, look: Look) -> Iterator[Replacement]:
+        """Yield what the names of members hold: they are texts of the sender as others are."""
+        spans = [*names(raw)]
+        text = b'"'.join(raw[slice(*span)] for span in spans)
+        # speed: of a list of 20 tools 0.5 ms, name by name 1.1 (python -m timeit)
+        if self._may_know(text) or PLACEHOLDER in text or (look.rules and suspicious(text)):
+            for span in spans:
+                yield from self._scan_string(raw, span, depth, look)
 
     def _number(
         self, raw: bytes, span: Span, depth: int, path: Path, kind: str | None

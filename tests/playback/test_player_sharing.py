@@ -349,7 +349,8 @@ def test_a_miss_shows_no_live_secret() -> None:
     played = script(SessionPlayer(SessionSelection(recorded, PlayerOptions()), told.append))
     played.heard(call(5, "login", password="live-pa55word"))
     live = {"city": "Rome live-pa55word", "password": "other-pa55", "more": {"apiKey": "k3y"}}
-    [raw] = played.heard(call(6, "w", **live, see="ghp_" + "x1Y2" * 9))
+    names = {"live-pa55word": 1, "ghp_" + "z3W4" * 9: {"a": 2}}
+    [raw] = played.heard(call(6, "w", **live, see="ghp_" + "x1Y2" * 9, **names))
     [miss] = told
 
     shown = {one.path: one.live for one in miss.near[0].differences}
@@ -358,8 +359,11 @@ def test_a_miss_shows_no_live_secret() -> None:
         "$.arguments.password": "mcpmock:secret:password:2",
         "$.arguments.more": {"apiKey": "mcpmock:secret:api-key:3"},
         "$.arguments.see": "mcpmock:secret:github:4",
+        "$.arguments['mcpmock:secret:password:1']": 1,
+        "$.arguments.mcpmock:secret:github:5": {"a": 2},
     } == shown
-    for secret in ("live-pa55word", "other-pa55", "k3y", "x1Y2"):
+    assert () == miss.allow
+    for secret in ("live-pa55word", "other-pa55", "k3y", "x1Y2", "z3W4"):
         assert secret.encode() not in raw
         assert secret not in repr(miss)
 

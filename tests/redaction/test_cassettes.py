@@ -25,6 +25,7 @@ HEADER = (
     b'{"mcpmock":1,"tool":"t","transport":"stdio","target":["srv","--token","hunter2hunter2"],'
     b'"redaction":"off","own":[1]}\n'
 )
+CLEAN_HEADER = b'{"mcpmock":1,"tool":"t","transport":"stdio","target":["srv"]}\n'
 EARLY = b'{"n":1,"t":5,"d":"s2c","m":{"id":1,"result":{"a":["hunter2hunter2"]}},"own":2}\n'
 NAMED = b'{"n":2,"t":6,"d":"c2s","m":{"id":1,"params":{"pwd":"pa55word-x"}},"eol":"\\r\\n"}\n'
 HEAD = (
@@ -53,6 +54,22 @@ def test_a_scan_says_where_and_of_which_kind() -> None:
         SecretFound(6, 1, 5, "", "token"),
     ] == sorted(found, key=lambda secret: (secret.line, secret.path))
     assert "hunter2" not in repr(found)
+
+
+@pytest.mark.parametrize(
+    ("params", "paths"),
+    [
+        ('{"%s":1}', [""]),
+        ('{"%s":{"token":"c0rrect-horse"}}', ["$.params.mcpmock:secret:github:2.token", ""]),
+        ('{"m":[{"a b %s":["%s"]}]}', ["$.params.m[0].a b mcpmock:secret:github:1[0]", ""]),
+    ],
+)
+def test_a_scan_shows_no_secret_of_a_name(params: str, paths: list[str]) -> None:
+    """The names on the way to a secret may be secrets themselves."""
+    filled = params.replace("%s", "ghp_abcdefghijklmnopqrstuvwxyz0123456789")
+    line = f'{{"n":1,"t":0,"d":"c2s","m":{{"method":"x","params":{filled}}}}}\n'
+
+    assert paths == [one.path for one in scan_cassette(CLEAN_HEADER + line.encode())]
 
 
 def test_redacting_replaces_them_and_nothing_else() -> None:
