@@ -660,7 +660,7 @@ def _copy(source: BinaryIO, target: BinaryIO, size: int) -> None:
 
 
 def _start_anew(path: Path, fd: int) -> TakeFile:
-    """Move the locked old file aside and locks a fresh one in its place.
+    """Move the locked old file aside and lock a fresh one in its place.
 
     A `.bak` that exists is the user's, or from an overwrite that did not end: it stays.
     """

@@ -207,7 +207,7 @@ def _begins(request: Request, ids: set[bytes], *, opened: bool) -> bool:
 
 
 def _read_mcpsnoop(entries: list[_JsonObject]) -> list[ForeignRun]:
-    """Return an envelope a line, with its session, number and time; `raw` is a message, `text` is
+    """Read an envelope a line, with its session, number and time; `raw` is a message, `text` is
     what is not a message. It counts what it dropped, and says where it cut.
     """
     runs: dict[str, ForeignRun] = {}
@@ -267,7 +267,7 @@ def _argv(command: object) -> list[str] | None:
 
 
 def _read_npm_cassette(entries: list[_JsonObject]) -> list[ForeignRun]:
-    """Return a header with the version, then `frame`, `raw` and `chunks` (an event stream, written
+    """Read a header with the version, then `frame`, `raw` and `chunks` (an event stream, written
     when it ended). Kinds of lines that it does not know are to be skipped, says its format.
     """
     header = entries[0]
@@ -311,7 +311,7 @@ def _items(entry: _JsonObject, key: str) -> Iterator[_JsonObject]:
 
 
 def _read_mcp_cassette(name: str, data: bytes) -> ForeignRun:
-    """Return one document with a list of messages; those that were no JSON objects have their text
+    """Read one document with a list of messages; those that were no JSON objects have their text
     in `payload`. Its time is that of the end, when the file was written.
     """
     top = _JsonObject.of(name, 1, data)

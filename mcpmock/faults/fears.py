@@ -207,7 +207,7 @@ def table_of_fears() -> Iterator[str]:
 
 
 def _first_of_each(fears: list[Fear]) -> Iterator[str]:
-    """Yield the likeliest kind of each fear, then the second of each.."""
+    """Yield the likeliest kind of each fear, then the second of each."""
     for place in range(max((len(fear.kinds) for fear in fears), default=0)):
         yield from (fear.kinds[place] for fear in fears if place < len(fear.kinds))
 

@@ -242,7 +242,7 @@ def _lacks(raw: bytes, path: Sequence[str]) -> bool:
 
 @lru_cache(maxsize=256)
 def _value_decoder(name: str) -> msgspec.json.Decoder[Any]:
-    """Read one member of an object as `value` and skips the others in C: 0.8 us for a call of 200
+    """Read one member of an object as `value` and skip the others in C: 0.8 us for a call of 200
     bytes, where `members` takes 16.
     """
     fields = [("value", msgspec.Raw | msgspec.UnsetType, msgspec.UNSET)]

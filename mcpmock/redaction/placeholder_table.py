@@ -63,8 +63,8 @@ class PlaceholderTable(Struct, eq=False):
         self._numbers = max(self._numbers, number)
 
     def reserve_in(self, text: bytes) -> None:
-        """Reserve numbers: placeholders that came over the wire keep their numbers: a redacted
-        recording that drives a server is recorded with the numbers that it had.
+        """Reserve the numbers of the placeholders that came over the wire: they keep them. A
+        redacted recording that drives a server is recorded with the numbers that it had.
         """
         for hole in HOLE.findall(text):
             self.reserve(number_of(hole))

@@ -48,7 +48,7 @@ class Deviation:
 
 
 def _has_raw(raw: bytes) -> DeviationTest:
-    """Return the message consists of these bytes, ignoring surrounding white space."""
+    """Return whether the message consists of these bytes, ignoring surrounding white space."""
     return lambda checked, _exchange, _state: checked is not None and checked.raw.strip() == raw
 
 
@@ -71,8 +71,8 @@ def _has_id(id_: bytes) -> DeviationTest:
 
 
 def _python_server(method: str) -> DeviationTest:
-    """Return the server declares tools, resources and prompts, each with `listChanged`, as the
-    Python SDK's servers do.
+    """Return whether the server declares tools, resources and prompts, each with `listChanged`,
+    as the Python SDK's servers do.
     """
 
     def when(

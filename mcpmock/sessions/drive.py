@@ -139,7 +139,7 @@ async def drive_and_record(
     stop: trio.Event | None = None,
     report: Say | None = None,
 ) -> DriveOutcome:
-    """Drive a server and gives what was recorded meanwhile, redacted as the cassette is: only so
+    """Drive a server and return what was recorded meanwhile, redacted as the cassette is: only so
     can the two be compared. `report` gets what the server does not do, `say` without. Raises as
     `run_sessions` does.
     """

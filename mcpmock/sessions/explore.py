@@ -65,7 +65,7 @@ class ExploredPeer:
 
     @abstractmethod
     async def run(self, variant: Variant, hang_limit: float) -> JudgedRun:
-        """Run one variant and judges it; a silence of `hang_limit` seconds is a hang."""
+        """Run one variant and judge it; a silence of `hang_limit` seconds is a hang."""
 
     @property
     @abstractmethod

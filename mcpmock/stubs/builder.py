@@ -193,7 +193,7 @@ class Stub:
         return self
 
     def _offer(self, kind: RouteKind, name: str, listed: dict[str, Any]) -> StubRoute:
-        """Return a second declaration of a name adds members to the entry of the first."""
+        """Offer an entry: a second declaration of a name adds members to the entry of the first."""
         _require_string(kind.value, name)
         known = self.script.listed.get((kind, name), {})
         self.script.listed[kind, name] = {**known, **_copy_json(listed)}

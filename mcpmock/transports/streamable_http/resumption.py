@@ -165,7 +165,7 @@ class Resumption(Stage):
                 return True
 
     def _lose(self, x: int) -> bool:
-        """Return the client left this exchange. Whether it may come back for the rest of it."""
+        """Note that the client left this exchange; return whether it may come back for the rest."""
         stream = self._streams.get(x)
         if stream is None:
             return False
