@@ -12,18 +12,13 @@ from mcpmock.cassette.file import load
 from mcpmock.errors import McpMockError
 from mcpmock.matching.match_rule import MatchRules, RuleError
 from mcpmock.redaction.redaction_rules import NO_OWN_RULES
-from mcpmock.semantic_diff.trajectory import (
-    Trajectory,
-    check_words,
-    live_calls,
-    recorded_calls,
-    trajectory_lines,
-)
+from mcpmock.semantic_diff.trajectory import Trajectory, live_calls, recorded_calls
+from mcpmock.view.trajectory_report import trajectory_lines
 
 if TYPE_CHECKING:
     from .recorded_calls import RecordedCalls
 
-_USE = ("fail", "allow")
+_CHOICES = {"order": ("same", "any"), "extra": ("fail", "allow"), "missing": ("fail", "allow")}
 
 
 def compare_trajectory(
@@ -40,7 +35,9 @@ def compare_trajectory(
     __tracebackhide__ = True
     order, extra, missing = words
     wrong = [
-        *check_words(order=(order, ("same", "any")), extra=(extra, _USE), missing=(missing, _USE))
+        f"{name}={word!r}: choose {' or '.join(_CHOICES[name])}"
+        for name, word in zip(_CHOICES, words, strict=True)
+        if word not in _CHOICES[name]
     ]
     for name, given in (("ignore", rules[0]), ("like", rules[1]), ("methods", methods)):
         if isinstance(given, str):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Collection, Hashable, Iterator, Sequence
+from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Sequence
 from difflib import SequenceMatcher
 from operator import attrgetter
 from typing import TypeVar
@@ -266,11 +266,19 @@ def _nearest(old: list[DiffMessage], new: list[DiffMessage]) -> Pairs[DiffMessag
         for i, one in enumerate(old)
         for j, other in enumerate(new)
     )
-    pairs: dict[int, int] = {}
-    for _, _, i, j in costs:
-        if i not in pairs and j not in pairs.values():
-            pairs[i] = j
+    pairs = pair_greedily((i, j) for _, _, i, j in costs)
     return [(old[i], new[j]) for i, j in pairs.items()]
+
+
+def pair_greedily(candidates: Iterable[tuple[int, int]]) -> dict[int, int]:
+    """Return the partner of each: of the first candidates of which neither has one yet."""
+    pairs: dict[int, int] = {}
+    taken: set[int] = set()
+    for one, other in candidates:
+        if one not in pairs and other not in taken:
+            pairs[one] = other
+            taken.add(other)
+    return pairs
 
 
 def _most_in_common(
@@ -287,12 +295,8 @@ def _most_in_common(
             theirs = makers.get(key, {})
             if len(theirs) <= _MAX_CONVERSATIONS_OF_A_CALL:
                 shared.update({(place, other): min(count, many) for other, many in theirs.items()})
-    pairs: dict[int, int] = {}
-    taken: set[int] = set()
-    for (one, other), _ in sorted(shared.items(), key=lambda item: (-item[1], item[0])):
-        if one not in pairs and other not in taken:
-            pairs[one] = other
-            taken.add(other)
+    pairs = pair_greedily(sorted(shared, key=lambda pair: (-shared[pair], pair)))
     found = [(old[one], new[other]) for one, other in pairs.items()]
-    old_rest = [old[place] for place in range(len(old)) if place not in pairs]
-    return found, old_rest, [new[place] for place in range(len(new)) if place not in taken]
+    taken = {*pairs.values()}
+    old_rest = [one for place, one in enumerate(old) if place not in pairs]
+    return found, old_rest, [one for place, one in enumerate(new) if place not in taken]

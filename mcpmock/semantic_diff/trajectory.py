@@ -2,34 +2,38 @@
 
 Two calls of one method and tool are a pair if they are equal under the rules; of those left over
 the nearest are one that has changed. In the recorded order a call comes behind those that had ended
-when it began; calls that overlapped have no order. `api.thread_server` asserts it.
+when it began; calls that overlapped have no order. `view.trajectory_report` prints it, and
+`api.thread_server` asserts it.
 """
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from fnmatch import fnmatchcase
+from itertools import chain
 from typing import Any
 
 import attrs
 
 from mcpmock.cassette.model import Take
 from mcpmock.matching.match_rule import MatchRules
-from mcpmock.playback.loosened import FIXED_NAMES, all_differences
-from mcpmock.playback.miss import propose_rules, request_words, shown_values, spell_options
+from mcpmock.playback.loosened import (
+    FIXED_NAMES,
+    AllowedDifference,
+    all_differences,
+    bind_rest,
+)
+from mcpmock.playback.miss import request_words
 from mcpmock.playback.request_key import MatchSubject, named, significant
-from mcpmock.playback.variables import Bindings, Mismatch, unify
-from mcpmock.printable import first_lines, many, printable
+from mcpmock.playback.variables import Bindings, Mismatch
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import Correlation, id_space
-from mcpmock.redaction.redaction_rules import RedactionRules
-from mcpmock.redaction.redactor import Redactor
+
+from .pairing import pair_greedily
 
 USUAL_METHODS = ("tools/call", "prompts/get", "resources/read")
-MAX_LINES = 20
-"""How many calls of a kind are listed."""
 _MAX_COMPARED = 100
 """How many recorded calls a live one is compared with, beside those that are equal to it."""
 
@@ -133,44 +137,41 @@ class Trajectory:
             by_label[call.label].append(i)
         left: list[int] = []
         for j, call in enumerate(self.live):
-            unused = by_label[call.label][:_MAX_COMPARED]
-            differing = ((len(self.differences(i, j)), i) for i in unused)
-            fits = next((i for count, i in differing if not count), None)
+            unused = by_label[call.label]
+            near, far = unused[:_MAX_COMPARED], unused[_MAX_COMPARED:]
+            equal = (i for i in far if self.recorded[i].params == call.params)
+            fits = next((i for i in chain(near, equal) if not self.differences(i, j)), None)
             if fits is None:
                 left.append(j)
                 continue
-            self._bindings = self._bound(fits, j)
-            by_label[call.label].remove(fits)
+            self._bind(fits, j)
+            unused.remove(fits)
             self.equal.append((fits, j))
-        near = sorted(
+        nearest = sorted(
             (len(self.differences(i, j)), abs(i - j), i, j)
             for j in left
             for i in by_label[self.live[j].label][:_MAX_COMPARED]
         )
-        used: set[int] = set()
-        open_ = set(left)
-        for _, _, i, j in near:
-            if i not in used and j in open_:
-                used.add(i)
-                open_.discard(j)
-                self.changed.append((i, j))
-        self.changed.sort(key=lambda pair: pair[1])
-        self.extra = sorted(open_)
-        self.missing = sorted({i for row in by_label.values() for i in row} - used)
+        pairs = pair_greedily((i, j) for _, _, i, j in nearest)
+        self.changed = sorted(pairs.items(), key=lambda pair: pair[1])
+        self.extra = sorted({*left} - {*pairs.values()})
+        self.missing = sorted({*chain(*by_label.values())} - pairs.keys())
 
     def differences(self, i: int, j: int) -> list[Mismatch]:
         """Return where a recorded and a live call differ and no rule allows it."""
-        return all_differences(
-            self.rules, _subject(self.recorded[i]), _subject(self.live[j]), 0, self._bindings
-        )[0]
+        return self._compared(i, j)[0]
 
-    def _bound(self, i: int, j: int) -> Bindings:
-        bound = unify(self.recorded[i].params, self.live[j].params, self._bindings)
-        return self._bindings if bound is None else bound
+    def _compared(self, i: int, j: int) -> tuple[list[Mismatch], list[AllowedDifference]]:
+        subjects = (
+            MatchSubject(one.method, one.params) for one in (self.recorded[i], self.live[j])
+        )
+        return all_differences(self.rules, *subjects, 0, self._bindings)
 
-
-def _subject(call: TrajectoryCall) -> MatchSubject:
-    return MatchSubject(call.method, call.params)
+    def _bind(self, i: int, j: int) -> None:
+        """Let the placeholders of a recorded call stand for what an equal live one has there."""
+        documents = ({"params": one.params} for one in (self.recorded[i], self.live[j]))
+        bound = bind_rest(*documents, self._compared(i, j)[1], self._bindings)
+        self._bindings = bound or self._bindings
 
 
 def _in_order(
@@ -198,77 +199,3 @@ def _in_order(
         chain, pair = chain
         chosen.append(pair)
     return chosen[::-1]
-
-
-def trajectory_lines(
-    found: Trajectory, redaction: RedactionRules, *, order: str, extra: str, missing: str
-) -> list[str]:
-    """Return what to say of a trajectory that is not as asked; nothing if it is."""
-    moved = found.moved if order == "same" else []
-    extras = found.extra if extra == "fail" else []
-    absent = found.missing if missing == "fail" else []
-    if not (moved or extras or absent or found.changed):
-        return []
-    shown = _without_secrets(found, redaction)
-    counts = {
-        "missing": len(absent),
-        "extra": len(extras),
-        "changed": len(found.changed),
-        "out of order": len(moved),
-    }
-    said = ", ".join(f"{count} {word}" for word, count in counts.items() if count)
-    equal = len(found.equal)
-    head = f"{equal} of {many(len(found.recorded), 'recorded call')} made as recorded: {said}"
-    lines = [head]
-    lines += _cut(f"missing: event {shown.recorded[i].n}, {shown.recorded[i]}" for i in absent)
-    lines += _cut(f"extra: {shown.live[j]}" for j in extras)
-    lines += _cut(_changed_line(shown, i, j) for i, j in found.changed)
-    lines += _cut(f"out of order: event {shown.recorded[i].n}, {shown.live[j]}" for i, j in moved)
-    lines += ["calls made:", *(_cut(map(str, shown.live)) or ["  none"])]
-    return [printable(line) for line in lines]
-
-
-def _changed_line(shown: Trajectory, i: int, j: int) -> str:
-    recorded = shown.recorded[i]
-    differences = shown.differences(i, j)
-    places = (
-        f"{one.path}: recorded {had}, called {called}"
-        for one in differences[:MAX_LINES]
-        for had, called in (shown_values(one),)
-    )
-    text = "; ".join(places) or "a secret is another one"
-    rules = propose_rules(recorded.method, recorded.params, differences)
-    allow = f"; allow with {spell_options(rules, keywords=True)}" if rules else ""
-    name = " ".join(filter(None, recorded.label))
-    return f"changed: event {recorded.n}, {name}: {text}{allow}"
-
-
-def _without_secrets(found: Trajectory, rules: RedactionRules) -> Trajectory:
-    """Return a copy for showing, with the live calls as a recording would have them."""
-    redactor = Redactor(rules)
-    frames = [
-        m.Frame(
-            m.C2S,
-            m.encode({"jsonrpc": "2.0", "id": 0, "method": one.method, "params": one.params}),
-        )
-        for one in found.live
-    ]
-    for frame in frames:
-        redactor.frame(frame)  # a later one may give away what an earlier one holds
-    live = []
-    for call, frame in zip(found.live, frames, strict=True):
-        value = m.decode(redactor.frame(frame).raw)
-        params = value.get("params") if isinstance(value, dict) else call.params
-        live.append(attrs.evolve(call, params=params))
-    return attrs.evolve(found, live=live, bindings={})
-
-
-def _cut(lines: Iterable[str]) -> list[str]:
-    return [f"  {line}" for line in first_lines([*lines], MAX_LINES)]
-
-
-def check_words(**words: tuple[object, Sequence[str]]) -> Iterator[str]:
-    """Yield what is wrong with each of these words, which has to be one of its choices."""
-    for name, (word, choices) in words.items():
-        if word not in choices:
-            yield f"{name}={word!r}: choose {' or '.join(choices)}"

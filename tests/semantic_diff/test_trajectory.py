@@ -7,71 +7,84 @@ from typing import Any
 import pytest
 
 from mcpmock.cassette import FORMAT
-from mcpmock.cassette.model import Header, Take, event_line
+from mcpmock.cassette.model import Header, Take
 from mcpmock.cassette.parser import read
 from mcpmock.matching.match_rule import MatchRules
-from mcpmock.protocol.messages import C2S, S2C, Frame, encode
-from mcpmock.redaction.redaction_rules import NO_OWN_RULES
+from mcpmock.protocol.messages import encode
 from mcpmock.semantic_diff.trajectory import (
-    MAX_LINES,
     USUAL_METHODS,
     Trajectory,
     live_calls,
     recorded_calls,
-    trajectory_lines,
+)
+from tests.support import (
+    LOG,
+    Line,
+    answers,
+    c,
+    cassette,
+    in_session,
+    over_http,
+    post,
+    progress,
+    replies,
+    request,
+    response,
+    s,
+    says,
 )
 
 Asked = tuple[str, dict[str, Any]]
+Step = Line | str | Asked
+NO_RULES = MatchRules()
 
 
 def call(name: str, **arguments: Any) -> Asked:
     return "tools/call", {"name": name, "arguments": arguments, "_meta": {"progressToken": 7}}
 
 
-def takes(*steps: str | Asked) -> list[Take]:
-    """A take in which each call is answered at once; a text opens (`>1`) or answers (`<1`) the
-    call with this number of `A`.
+def takes(*steps: Step) -> list[Take]:
+    """Takes in which each call is answered at once; a text opens (`>1`) or answers (`<1`) the call
+    with this number of `A`, or begins the next take (`|`).
     """
-    frames: list[Frame] = []
+    lines: list[Line] = []
     for number, step in enumerate(steps, 100):
-        if isinstance(step, str):
-            id_ = int(step[1:])
-            if step[0] == ">":
-                frames.append(request(id_, call("a", n=id_)))
-            else:
-                frames.append(answer(id_))
-        else:
-            frames += [request(number, step), answer(number)]
-    lines = [encode(Header(mcpmock=FORMAT, transport="stdio")) + b"\n"]
-    lines += [event_line(n, n, frame, session=1) for n, frame in enumerate(frames, 1)]
-    return read("t", b"".join(lines)).takes
+        match step:
+            case str() if step == "|":
+                lines.append(("take", None))
+            case str():
+                id_ = int(step[1:])
+                asked = c(request(id_, *call("a", n=id_)))
+                lines.append(asked if step[0] == ">" else s(response(id_)))
+            case ("c2s" | "s2c", _):
+                lines.append(step)
+            case (method, params):
+                lines += [c(request(number, method, params)), s(response(number))]
+    return cassette(*lines).takes
 
 
-def request(id_: int, asked: Asked) -> Frame:
-    value = {"jsonrpc": "2.0", "id": id_, "method": asked[0], "params": asked[1]}
-    return Frame(C2S, encode(value))
-
-
-def answer(id_: int) -> Frame:
-    return Frame(S2C, encode({"jsonrpc": "2.0", "id": id_, "result": {}}))
-
-
-def lines(
+def compared(
     recorded: list[Take],
     made: list[Asked],
-    rules: MatchRules = MatchRules(),  # noqa: B008 (frozen)
+    rules: MatchRules = NO_RULES,
     methods: tuple[str, ...] = USUAL_METHODS,
-    words: dict[str, str] | None = None,
-) -> list[str]:
-    found = Trajectory.compare(recorded_calls(recorded, methods), live_calls(made, methods), rules)
-    given = {"order": "same", "extra": "fail", "missing": "fail", **(words or {})}
-    return trajectory_lines(found, NO_OWN_RULES, **given)
+) -> Trajectory:
+    return Trajectory.compare(recorded_calls(recorded, methods), live_calls(made, methods), rules)
+
+
+def differing(found: Trajectory) -> dict[str, Any]:
+    """What is not as recorded, by the numbers of the calls."""
+    kinds = ("missing", "extra", "changed", "moved")
+    return {kind: told for kind in kinds if (told := getattr(found, kind))}
 
 
 A, B, C = call("a", n=1), call("b", city="Oslo"), call("c", text="snow in Oslo")
+ROME, BERN = call("b", city="Rome"), call("b", city="Bern")
 PROMPT: Asked = ("prompts/get", {"name": "greet"})
 READ: Asked = ("resources/read", {"uri": "file:///a"})
 HELLO: Asked = ("initialize", {"protocolVersion": "2025-11-25"})
+ONE, TWO, THREE = (call("a", n=n) for n in (1, 2, 3))
+QUESTION = s(request(1, "tools/call", {"name": "of the server"})), c(response(1))
 
 
 @pytest.mark.parametrize(
@@ -83,104 +96,100 @@ HELLO: Asked = ("initialize", {"protocolVersion": "2025-11-25"})
         ([A, A, B], [A, A, B]),
         ([call("a", n=1.0)], [call("a", n=1)]),
         ([PROMPT], [(PROMPT[0], {**PROMPT[1], "_meta": {"io.modelcontextprotocol/x": 1}})]),
+        ([c(request(1, "prompts/get"))], [("prompts/get", {})]),
         ([], []),
-        ([">1", ">2", "<1", "<2"], [call("a", n=2), call("a", n=1)]),
-        ([">1", ">2", "<2", ">3", "<1", "<3"],
-         [call("a", n=2), call("a", n=3), call("a", n=1)]),
+        ([A, "|", B], [A, B]),
+        # What overlapped has no order: other messages answer nothing.
+        ([">1", ">2", "<1", "<2"], [TWO, ONE]),
+        ([">1", ">2", "<2", ">3", "<1", "<3"], [TWO, THREE, ONE]),
+        ([">1", B], [B, ONE]),
+        ([">1", s(progress(7)), s(LOG), s(response(9)), ">2", "<1", "<2"], [TWO, ONE]),
+        ([">1", *QUESTION, ">2", "<1", "<2"], [TWO, ONE]),
+        ([">1", ("s2c", b"noise"), ">2", "<1"], [TWO, ONE]),
     ],
 )  # fmt: skip
-def test_as_recorded(recorded: list[str | Asked], made: list[Asked]) -> None:
-    """What overlapped has no order; `_meta`, lists and handshakes do not count."""
-    assert [] == lines(takes(*recorded), made)
+def test_as_recorded(recorded: list[Step], made: list[Asked]) -> None:
+    """What overlapped has no order; `_meta`, lists, handshakes and the server's requests do not
+    count.
+    """
+    found = compared(takes(*recorded), made)
+
+    assert {} == differing(found)
+    assert len(found.recorded) == len(found.live) == len(found.equal)
 
 
 @pytest.mark.parametrize(
     ("recorded", "made", "expected"),
     [
-        ([A, B], [A], ['  missing: event 3, tools/call b {"city":"Oslo"}']),
-        ([A], [A, A], ['  extra: tools/call a {"n":1}']),
-        ([A], [B], ['  missing: event 1, tools/call a {"n":1}',
-                    '  extra: tools/call b {"city":"Oslo"}']),
-        ([B], [call("b", city="Rome")],
-         ['  changed: event 1, tools/call b: $.arguments.city: recorded "Oslo", called "Rome"; '
-          "allow with ignore=['tools/call b $.arguments.city']"]),
-        ([B], [call("b", city="Rome"), call("b", city="Bern")],
-         ['  extra: tools/call b {"city":"Bern"}',
-          '  changed: event 1, tools/call b: $.arguments.city: recorded "Oslo", called "Rome"; '
-          "allow with ignore=['tools/call b $.arguments.city']"]),
-        ([call("b", at="2026-01-01"), B], [call("b", at="2026-02-02"), B],
-         ['  changed: event 1, tools/call b: $.arguments.at: recorded "2026-01-01", called '
-          "\"2026-02-02\"; allow with like=['tools/call b $.arguments.at=date']"]),
-        ([A, B], [B, A], ['  out of order: event 3, tools/call b {"city":"Oslo"}']),
-        ([A, B, C, READ], [A, READ, B, C], ['  out of order: event 7, resources/read file:///a']),
-        ([A, B, C], [B, C, A], ['  out of order: event 1, tools/call a {"n":1}']),
-        ([">1", ">2", "<2", ">3", "<1", "<3"],
-         [call("a", n=3), call("a", n=1), call("a", n=2)],
-         ['  out of order: event 4, tools/call a {"n":3}']),
-        ([READ], [("resources/read", {"uri": "file:///b"})],
-         ['  changed: event 1, resources/read: $.uri: recorded "file:///a", called "file:///b"; '
-          "allow with like=['resources/read $.uri=path']"]),
+        ([A, B], [A], {"missing": [1]}),
+        ([A], [A, A], {"extra": [1]}),
+        ([A], [B], {"missing": [0], "extra": [0]}),
+        ([B], [ROME], {"changed": [(0, 0)]}),
+        ([B], [ROME, BERN], {"changed": [(0, 0)], "extra": [1]}),
+        ([B, ROME], [BERN], {"changed": [(0, 0)], "missing": [1]}),
+        ([B, ROME], [BERN, BERN], {"changed": [(0, 0), (1, 1)]}),
+        ([call("b", x=1, y=1), call("b", x=2, y=2)], [call("b", x=2, y=3), call("b", x=1, y=3)],
+         {"changed": [(1, 0), (0, 1)], "moved": [(1, 0)]}),
+        ([READ], [("resources/read", {"uri": "file:///b"})], {"changed": [(0, 0)]}),
+        ([A, B], [B, A], {"moved": [(1, 0)]}),
+        ([A, B, C, READ], [A, READ, B, C], {"moved": [(3, 1)]}),
+        ([A, B, C], [B, C, A], {"moved": [(0, 2)]}),
+        ([">1", ">2", "<2", ">3", "<1", "<3"], [THREE, ONE, TWO], {"moved": [(2, 0)]}),
+        ([">1", "|", B], [B, ONE], {"moved": [(1, 0)]}),
+        ([A, "|", B], [B, A], {"moved": [(1, 0)]}),
     ],
 )  # fmt: skip
-def test_what_is_said(recorded: list[str | Asked], made: list[Asked], expected: list[str]) -> None:
-    """A line for each call; one changed argument is one line."""
-    said = lines(takes(*recorded), made)
-
-    assert expected == [line for line in said[1:] if line in expected or ": event" in line]
-    assert "calls made:" in said
+def test_what_differs(recorded: list[Step], made: list[Asked], expected: dict[str, Any]) -> None:
+    """Of what is out of order, the fewest; what is never answered ends with its take."""
+    assert expected == differing(compared(takes(*recorded), made))
 
 
-@pytest.mark.parametrize(
-    ("made", "words", "fine"),
-    [
-        ([B, A], {"order": "any"}, True),
-        ([A, B, C], {"extra": "allow"}, True),
-        ([A], {"missing": "allow"}, True),
-        ([A], {"extra": "allow"}, False),
-        ([A, call("b", city="Rome")], {"extra": "allow", "missing": "allow"}, False),
-        ([B, C, A], {"order": "any", "extra": "allow"}, True),
-    ],
-)
-def test_what_is_allowed(made: list[Asked], words: dict[str, str], fine: bool) -> None:
-    """Another order, more calls, fewer calls; never a changed one."""
-    assert fine is (lines(takes(A, B), made, words=words) == [])
+def test_ids_outside_of_sessions() -> None:
+    """They belong to one exchange: calls of several clients have the same."""
+    one, two = (request(1, *call("a", n=n)) for n in (1, 2))
+    first, second = post(1, one), post(2, two)
+    recorded = over_http(
+        in_session(0, first, second, replies(1, 200, "text/event-stream"), says(1, response(1)),
+                   answers(2, response(1)))
+    )  # fmt: skip
+
+    assert {} == differing(compared(recorded.takes, [TWO, ONE]))
 
 
 def test_rules() -> None:
     """They decide what is equal, pair by pair."""
     rules = MatchRules.parse(["tools/call b $.arguments.city"], ["$.arguments.at=date"])
     recorded = takes(call("b", city="Oslo"), call("a", at="2026-01-01"), call("a", at="x"))
-    made = [call("b", city="Rome"), call("a", at="2026-03-03"), call("a", at="x")]
+    made = [ROME, call("a", at="2026-03-03"), call("a", at="x")]
 
-    assert [] == lines(recorded, made, rules)
-    assert [] != lines(recorded, made)
+    assert {} == differing(compared(recorded, made, rules))
+    assert {"changed": [(0, 0), (1, 1)]} == differing(compared(recorded, made))
 
 
 def test_other_methods() -> None:
     """Globs say which count."""
-    recorded = takes(HELLO, ("tools/list", {}), A)
+    recorded = takes(HELLO, ("tools/list", {}), A, ("ping", {}))
+    methods = ("tools/*", "ping")
 
-    assert [] == lines(recorded, [("tools/list", {}), A], methods=("tools/*",))
-    assert "  missing: event 3, tools/list" in lines(recorded, [A], methods=("tools/*",))
-
-
-def test_a_secret_that_is_another_one() -> None:
-    """It is told, although both are shown alike."""
-    hole = "mcpmock:secret:token:1"
-    recorded = takes(call("a", token=hole), call("b", token=hole))
-    said = lines(recorded, [call("a", token="one-7x9Q"), call("b", token="two-8y0R")])
-
-    assert "  changed: event 3, tools/call b: a secret is another one" in said
+    assert {} == differing(
+        compared(recorded, [("tools/list", {}), A, ("ping", {})], methods=methods)
+    )
+    assert {"missing": [0, 2]} == differing(compared(recorded, [A], methods=methods))
 
 
-def test_secrets_and_control_characters() -> None:
-    """Neither is shown."""
-    secret = "ghp_" + "a1B2" * 9
-    said = "\n".join(lines(takes(A), [call("x", token=secret, text="\x1b[31mred")]))
+TOKEN = "mcpmock:secret:token:1"
 
-    assert secret not in said
-    assert "\x1b" not in said
-    assert "mcpmock:secret:" in said
+
+@pytest.mark.parametrize("rules", [NO_RULES, MatchRules.parse(["$.arguments.n"])])
+def test_a_secret_that_is_another_one(rules: MatchRules) -> None:
+    """It is a change, also where the call with the first one differs otherwise by a rule."""
+    n = 2 if rules else 1
+    recorded = takes(call("a", token=TOKEN, n=1), call("b", token=TOKEN))
+    same, other = ([call("a", token="one-7x9Q", n=n), call("b", token=token)]
+                   for token in ("one-7x9Q", "two-8y0R"))  # fmt: skip
+
+    assert {} == differing(compared(recorded, same, rules))
+    assert {"changed": [(1, 1)]} == differing(compared(recorded, other, rules))
 
 
 def test_what_is_no_message() -> None:
@@ -188,13 +197,13 @@ def test_what_is_no_message() -> None:
     header = encode(Header(mcpmock=FORMAT, transport="stdio"))
     receipt = b'{"n":1,"t":0,"d":"c2s","fault":{"kind":"drop"}}'
 
-    assert [] == lines(read("t", b"%b\n%b\n" % (header, receipt)).takes, [])
+    assert {} == differing(compared(read("t", b"%b\n%b\n" % (header, receipt)).takes, []))
 
 
 def test_many() -> None:
-    """At most twenty lines of a kind, and a recording of thousands in a moment."""
-    said = lines(takes(A), [A, *(call("x", n=n) for n in range(50))])
-    assert f"  and {50 - MAX_LINES} more" in said
-
+    """A recording of thousands in a moment; what is equal is found however far it is."""
     long = [call("a", n=n) for n in range(2000)]
-    assert [] == lines(takes(*long), long)
+    far = [call("a", n=n) for n in range(150)]
+
+    assert {} == differing(compared(takes(*long), long))
+    assert 150 == len(compared(takes(*far), far[::-1]).equal)
