@@ -157,6 +157,6 @@ def excerpts(old: Any, new: Any) -> tuple[str | None, str | None]:
     """Return two values as shortened JSON, from shortly before their first difference."""
     one, other = (None if value is ABSENT else text_of(value) for value in (old, new))
     if one is None or other is None:
-        alone = (text and excerpt(text, MAX_EXCERPT_CHARS) for text in (one, other))
-        return next(alone), next(alone)
+        old, new = (text and excerpt(text, MAX_EXCERPT_CHARS) for text in (one, other))
+        return old, new
     return printable_excerpts(one, other, MAX_EXCERPT_CHARS)

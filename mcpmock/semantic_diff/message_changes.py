@@ -9,7 +9,6 @@ the pairs of calls.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Hashable, Iterable, Iterator
 
 import attrs
@@ -55,15 +54,12 @@ class MessageChanges:
         self, old: DiffMessage, new: DiffMessage, conversations: ConversationPair
     ) -> None:
         """Compare the messages of two paired calls."""
+        if not (old.within or new.within):
+            return
         self._calls += 1
         ours, theirs = (
             [*_placed(call.within, conversations, self._calls, call.label)] for call in (old, new)
         )
-        if [*map(_content, ours)] == [*map(_content, theirs)] and _count_before_answer(
-            old
-        ) == _count_before_answer(new):
-            self._compare(zip(ours, theirs, strict=True))
-            return
         pairs, old_rest, new_rest = by_key(ours, theirs, _content)
         self._compare(pairs)
         if old.abandoned or new.abandoned:
@@ -117,13 +113,12 @@ class MessageChanges:
             namings = old.conversations.namings if within_one else Namings()
             rule = f"{_family(one)}-changed"
             self.findings.compare_documents(rule, one, other, old.label, namings)
-            if one.kind is m.Request:
-                self._compare_answers(one, other, old.label, namings)
+            self._compare_answers(one, other, old.label, namings)
 
     def _compare_answers(
         self, old: DiffMessage, new: DiffMessage, label: Label, namings: Namings
     ) -> None:
-        """Compare the client's answers to a server request."""
+        """Compare the answers to a server request; other messages have none."""
         for one, other in zip(old.answers, new.answers, strict=False):
             measure = self.findings.measure(one, other, label, namings)
             for change in _answer_changes(one.document, other.document, measure):
@@ -190,12 +185,6 @@ def _counts_if_abandoned(placed: PlacedMessage, call: DiffMessage) -> bool:
     if message.method == CANCELLED and call.answer_ranks:
         return False
     return message.direction is m.C2S or message.kind is not m.Notification
-
-
-def _count_before_answer(call: DiffMessage) -> int:
-    """Return the number of messages before the first answer."""
-    end = call.answer_ranks[0] if call.answer_ranks else math.inf
-    return sum(message.rank < end for message in call.within)
 
 
 def _out_of_order(

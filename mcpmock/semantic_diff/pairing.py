@@ -199,7 +199,7 @@ def _rows(
             if number in rows:
                 rows[number][side].append(place)
     for mine, others in rows.values():
-        if mine and others and max(len(mine), len(others)) <= _MAX_CALLS_ALIGNED:
+        if max(len(mine), len(others)) <= _MAX_CALLS_ALIGNED:
             yield mine, others
 
 

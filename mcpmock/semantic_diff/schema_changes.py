@@ -302,7 +302,7 @@ class _Comparer:
     def _tag(self, old: list[Alternative], new: list[Alternative]) -> str | None:
         """Return the member that says which alternative of a union a value is."""
         rows = [(self.old, one) for one in old], [(self.new, one) for one in new]
-        if not old or not new or old[0].type != "object":
+        if not old or old[0].type != "object":
             return None
         named = [
             str(one.value.get("propertyName"))

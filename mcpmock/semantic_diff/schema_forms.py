@@ -181,12 +181,10 @@ class Alternative:
         return tuple(chain.from_iterable(frame.others for frame in self.frames))
 
     def takes(self, value: Any) -> bool:
-        """Return whether this value is certainly accepted."""
+        """Return whether its values, or of a scalar its bounds and demands, accept this one."""
         if self.values is not None:
             return value_key(value) in self.values
-        if self.type not in SCALARS:
-            return self.is_whole_type
-        return not (self.negations or self.conditions) and self._fits(value)
+        return self.type not in SCALARS or self._fits(value)
 
     def _fits(self, value: Any) -> bool:
         """Return whether a scalar is within the bounds and demands, as far as those are known."""
@@ -303,15 +301,13 @@ class _Reader:
         form.type_at = next(
             (SchemaValue(p.raw["type"], (*p.path, "type")) for p in shared if "type" in p.raw), None
         )
-        path = schema[0].path if schema else ()
+        whole = schema[0] if schema else SchemaPart(True, None, ())
         for flats in choices if self._left >= 0 else ():
-            own = [part for part in flats if part not in shared]
-            here = own[0].path if own else path
+            here = next((part for part in flats if part not in shared), whole)
             for kind in TYPES:
                 parts = sum(part.raw is not OBJECTS for part in schema)
                 alternative = self._alternative(flats, kind, here, parts)
                 if alternative is not None:
-                    alternative.raw = own[0].raw if own else schema[0].raw if schema else True
                     form.types.setdefault(kind, []).append(alternative)
         for kind in SCALARS:
             if kind in form.types:
@@ -397,7 +393,7 @@ class _Reader:
             here: dict[str, list[Alternative]] = {}
             for flats in row:
                 for kind in TYPES:
-                    one = self._alternative(flats, kind, part.path, 1)
+                    one = self._alternative(flats, kind, part, 1)
                     if one is not None:
                         here.setdefault(kind, []).append(one)
             for kind, alternatives in here.items():
@@ -425,12 +421,13 @@ class _Reader:
         return False
 
     def _alternative(
-        self, flats: _Flats, kind: str, path: DocumentPath, parts: int
+        self, flats: _Flats, kind: str, here: SchemaPart, parts: int
     ) -> Alternative | None:
         """Return what these parts accept of one type; None if that is nothing."""
         found = Alternative(
             type=kind,
-            path=path,
+            path=here.path,
+            raw=here.raw,
             values=_ALL_VALUES.get(kind),
             parts=frozenset(id(part.raw) for part in flats),
         )
@@ -718,11 +715,13 @@ def _settle_items(found: Alternative) -> None:
         return
     found.bounds["maxItems"] = most
     free = most.value <= max((len(frame.first) for frame in found.frames), default=0)
-    frames = []
-    for frame in found.frames:
-        first = [one for place, one in enumerate(frame.first, 1) if place <= most.value]
-        frames.append(MemberFrame(first=first, rest=None if free else frame.rest))
-    found.frames = [frame for frame in frames if frame.first or frame.rest]
+    found.frames = [
+        MemberFrame(
+            first=[one for place, one in enumerate(frame.first, 1) if place <= most.value],
+            rest=None if free else frame.rest,
+        )
+        for frame in found.frames
+    ]
 
 
 def _with_joined_values(row: list[Alternative]) -> list[Alternative]:

@@ -73,9 +73,9 @@ def is_readable(pattern: str) -> bool:
     return _compiled(pattern) is not None
 
 
-def matches(pattern: str, text: Any) -> bool:
+def matches(pattern: str, text: str) -> bool:
     """Return whether a pattern is found in a text; not if that cannot be said."""
     found = _compiled(pattern)
-    if found is None or not isinstance(text, str) or len(text) > MAX_SEARCHED_CHARS:
+    if found is None or len(text) > MAX_SEARCHED_CHARS:
         return False
     return found.search(text) is not None

@@ -87,6 +87,8 @@ def test_catalogs_and_handshakes_have_rules_of_their_own() -> None:
     assert ["description-changed $.result.instructions"] == told(
         "initialize", result(instructions="a"), result(instructions="b")
     )
+    front = [result(skill={"uri": "skill://a", "frontmatter": {"name": name}}) for name in "ab"]
+    assert ["skill-frontmatter-changed $.result.skill.frontmatter"] == told("skills/get", *front)
     assert ["result-item-removed $.result.tools[0]"] == told("x", named, result(tools=[]))
     assert ["output-type-changed $.result"] == told("tools/list", named, result("x"))
 

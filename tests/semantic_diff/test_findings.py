@@ -82,7 +82,7 @@ def test_short_values_are_told_whole() -> None:
     """A short value is shown whole; an absent one is None."""
     assert ('{"a":1}', None) == excerpts({"a": 1}, ABSENT)
     assert ("null", '"x"') == excerpts(None, "x")
-    assert ("[1]", MAX_EXCERPT_CHARS) == (
-        excerpts([1], "y" * 300)[0],
-        len(excerpts([1], "y" * 300)[1] or ""),
-    )
+    for short, told in (([1], "[1]"), (ABSENT, None)):
+        one, other = excerpts(short, "y" * 300)
+        assert (told, MAX_EXCERPT_CHARS) == (one, len(other or ""))
+        assert excerpts("y" * 300, short) == (other, told)

@@ -6,9 +6,11 @@ from typing import Any
 
 import pytest
 
+from mcpmock.cassette.model import Cassette
 from mcpmock.semantic_diff.compare import compare
 from mcpmock.semantic_diff.ignore_rules import IgnoreRules
 from tests.support import (
+    HEADER,
     LOG,
     Line,
     accepts,
@@ -62,6 +64,7 @@ STEP = "notifications/progress $"
         (within(*STEPS), within(STEPS[1]), [f"notification-missing {STEP} x2"]),
         (within(), within(*STEPS[:2]), [f"notification-added {STEP} x2"]),
         (within(STEPS[0]), (ASK, STEPS[0]), ["answer-missing tools/call $"]),
+        ((ASK, STEPS[0]), within(STEPS[0]), ["answer-added tools/call $"]),
         (within(STEPS[0]), within(STEPS[1]), [f"notification-changed {STEP}.params.progress"]),
         (within(*STEPS), within(STEPS[1], STEPS[0], STEPS[2]), ["messages-reordered tools/call $"]),
         (within(STEPS[0]), (ASK, ANSWER, STEPS[0]), ["messages-reordered tools/call $"]),
@@ -79,6 +82,8 @@ STEP = "notifications/progress $"
          ["said-changed roots/list $.result.roots[0]"]),
         (within(s(QUESTION), c(ROOTS)), within(s(QUESTION), c(error("q"))),
          ["said-changed roots/list $"]),
+        (within(s(QUESTION), c(ROOTS)), within(s(LOG), s(QUESTION), c(OTHER_ROOTS)),
+         ["said-changed roots/list $.result.roots[0]", f"notification-added {NOTE}"]),
         (within(s(QUESTION), c(ROOTS)), within(s(QUESTION)), ["said-missing roots/list $"]),
         (within(s(QUESTION)), within(s(QUESTION), c(ROOTS)), ["said-added roots/list $"]),
         (within(), within(s(QUESTION)), ["question-added roots/list $"]),
@@ -113,6 +118,17 @@ def test_a_request_that_was_not_made_is_one_difference() -> None:
     assert ["request-missing tools/call $", f"notification-missing {NOTE}"] == told(
         (s(LOG), *asked, *LATER), LATER
     )
+    assert ["request-missing tools/call $", f"notification-added {STEP}"] == told(
+        (*asked, *LATER), (STEPS[0], *LATER)
+    )
+
+
+def test_what_may_belong_to_a_request_that_was_not_made() -> None:
+    """It may come without it."""
+    asked = (ASK, s(LOG), ANSWER, *LATER)
+
+    assert ["request-missing tools/call $"] == told(asked, (s(LOG), *LATER))
+    assert ["request-added tools/call $"] == told((s(LOG), *LATER), asked)
 
 
 def test_what_comes_of_a_call_that_was_given_up_is_chance() -> None:
@@ -120,8 +136,9 @@ def test_what_comes_of_a_call_that_was_given_up_is_chance() -> None:
     cancel = c(cancelled(1))
 
     assert [] == told((ASK, *STEPS, cancel), (ASK, STEPS[0], cancel, STEPS[2], ANSWER))
-    changed = told((ASK, cancel, s(QUESTION)), (ASK, cancel))
-    assert ["question-missing roots/list $"] == changed
+    asked = (ASK, s(QUESTION), STEPS[0], cancel, ANSWER)
+    assert ["question-missing roots/list $"] == told(asked, (ASK, cancel, ANSWER))
+    assert ["question-added roots/list $"] == told((ASK, cancel), asked)
 
 
 def test_unrelated_calls_may_come_in_any_order() -> None:
@@ -245,3 +262,85 @@ def test_what_comes_as_a_stream_opens_may_come_in_one_recording_only(
     found = [one.rule.name for one in compare(new, old).differences]
     assert [f"{family}-missing" for family in expected] == lost
     assert [f"{family}-added" for family in expected] == found
+
+
+def over(transport: str, *lines: Line) -> Cassette:
+    """A recording over HTTP or pipes; what the server says unasked comes on a GET stream."""
+    if transport != "streamable-http":
+        return cassette(*lines, header=HEADER.replace(b"stdio", transport.encode()))
+    steps: list[Any] = [get(1, session="s"), opens(1)]
+    for x, (side, raw) in enumerate(lines, 2):
+        if side == "c2s":
+            steps += [post(x, raw, session="s"), accepts(x) if b'"id"' not in raw else opens(x)]
+        elif b'"q' in raw or b"list_changed" in raw:
+            steps.append(says(1, raw))
+        else:
+            steps.append(says(2, raw))
+    return over_http(in_session(2, *steps))
+
+
+STDIO, HTTP, SSE = "stdio", "streamable-http", "sse"
+SAID = c(notification("notifications/roots/list_changed"))
+
+
+@pytest.mark.parametrize(
+    ("kinds", "message", "expected"),
+    [
+        ((STDIO, HTTP), s(CHANGED), []),
+        ((SSE, HTTP), s(CHANGED), []),
+        ((STDIO, SSE), s(CHANGED), ["notification"]),
+        ((HTTP, STDIO), s(CHANGED), ["notification"]),
+        ((HTTP, HTTP), s(CHANGED), ["notification"]),
+        ((STDIO, HTTP), STEPS[0], ["notification"]),
+        ((STDIO, HTTP), s(request("q2", "roots/list")), ["question"]),
+        ((STDIO, HTTP), SAID, ["said"]),
+        ((STDIO, STDIO), c(cancelled(2)), ["said"]),
+        ((STDIO, HTTP), c(cancelled(2)), []),
+        ((HTTP, STDIO), s(cancelled("q")), ["notification"]),
+        ((STDIO, HTTP), s(b"noise"), []),
+        ((STDIO, SSE), s(b"noise"), []),
+        ((STDIO, HTTP), s(response(77)), []),
+    ],
+)  # fmt: skip
+def test_what_another_transport_may_lack(
+    kinds: tuple[str, str], message: Line, expected: list[str]
+) -> None:
+    """Over HTTP, a notification that belongs to no call; over any, what only one of them has."""
+    lines = c(request(2, "tools/call", {"name": "b"}, token=1)), s(QUESTION)
+    own, lacking = over(kinds[0], *lines, message), over(kinds[1], *lines)
+
+    lost = [one.rule.name for one in compare(own, lacking).differences]
+    found = [one.rule.name for one in compare(lacking, own).differences]
+    assert [f"{family}-missing" for family in expected] == lost
+    assert [f"{family}-added" for family in expected] == found
+
+
+def test_what_certainly_belongs_to_a_call_on_one_side_only() -> None:
+    """It has no order there: over pipes a log message may belong to another call."""
+    asked, log = c(request(2, "tools/call", {"name": "b"}, token=1)), s(LOG)
+    one, other = over(HTTP, asked, log, STEPS[0]), over(STDIO, asked, STEPS[0], log)
+    alike = over(HTTP, asked, STEPS[0], log)
+
+    assert () == compare(one, other).differences == compare(other, one).differences
+    assert ["messages-reordered"] == [found.rule.name for found in compare(one, alike).differences]
+
+
+def test_what_comes_as_a_stream_opens_in_a_session_that_only_one_recording_has() -> None:
+    """It is a difference as the session is."""
+    session = [*ENTERED, NOTED, OPENED, opens(3), TOLD, TAKEN]
+    old = over_http(in_session(1, *ENTERED), in_session(2, *session))
+    found = compare(old, over_http(in_session(1, *ENTERED))).differences
+
+    assert {"notification-missing", "said-missing", "request-missing"} == {
+        one.rule.name for one in found
+    }
+
+
+def test_secrets_of_other_conversations() -> None:
+    """Each numbers its own: a message that moved to another one has another number."""
+    calls = [c(call(1, name, t="mcpmock:secret:token:1")) for name in "ab"]
+    old, new = (s(notification("x", {"t": f"mcpmock:secret:token:{n}"})) for n in (1, 2))
+
+    assert [] == told(
+        (calls[0], ("take", None), calls[1], old), (calls[0], new, ("take", None), calls[1])
+    )

@@ -35,8 +35,15 @@ def branches(name: str, *row: Any) -> dict[str, Any]:
     return of(v={name: list(row)})
 
 
-A, A_MORE = of("x", x=S), of("x y", x=S, y=S)
 REF = {"$ref": "#/$defs/A"}
+
+
+def resource(inner: Any) -> dict[str, Any]:
+    named = {"$id": "https://x.example/a", **of(w=REF), "$defs": {"A": inner}}
+    return refs(named, A=S)
+
+
+A, A_MORE = of("x", x=S), of("x y", x=S, y=S)
 CAT = of("kind", kind={"const": "cat"}, lives=I)
 OLD_CAT = of("kind", kind={"const": "cat"}, lives={**I, "minimum": 0})
 DOG = of("kind", kind={"const": "dog"}, good={"type": "boolean"})
@@ -205,6 +212,21 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "dependentSchemas that only require": (
         {**of(a=S, b=S), "dependentSchemas": {"a": {"required": ["b"]}}},
         {**of(a=S, b=S), "dependentRequired": {"a": ["b"]}}, SAME),
+    "a pattern of what holds of all": (
+        {"type": "object", "patternProperties": {"^x": I}, "additionalProperties": I},
+        {"type": "object", "additionalProperties": I}, SAME),
+    "what holds of all, as a pattern": (
+        {"type": "object", "additionalProperties": I},
+        {"type": "object", "patternProperties": {"^x": I}, "additionalProperties": I}, SAME),
+    "a pattern of anything less": (
+        of(v={"patternProperties": {"^x": {}, "^y": I}}), of(v={"patternProperties": {"^y": I}}), SAME),
+    "a pattern of anything more": (
+        of(v={"patternProperties": {"^y": I}}), of(v={"patternProperties": {"^x": {}, "^y": I}}), SAME),
+    "a pattern less, beside another one": (
+        of(v={"patternProperties": {"^x": I, "y$": S}}), of(v={"patternProperties": {"y$": S}}), MORE),
+    "a pattern less of a closed one": (
+        of(v={"patternProperties": {"^x": I, "y$": S}, "additionalProperties": False}),
+        of(v={"patternProperties": {"y$": S}, "additionalProperties": False}), BOTH),
     "a number within a constant": (of(a={"const": {"x": [1]}}), of(a={"enum": [{"x": [1.0]}]}), SAME),
     "a required one that is a map's": (
         {**of("a", a=I), "additionalProperties": I}, {"type": "object", "additionalProperties": I}, MORE),
@@ -358,6 +380,14 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "texts of a list that do not match": (of(v={"enum": ["ab"]}), of(v={**S, "pattern": "^b"}), BOTH),
     "an array of a list": (of(v={"const": [1]}), of(v={"type": "array"}), MORE),
     "an array of a list that may be too short": (of(v={"const": [1]}), of(v={"type": "array", "minItems": 2}), BOTH),
+    "an array of a list, as long as the list was": (
+        of(v={"const": [1], "minItems": 1}), of(v={"type": "array", "minItems": 1}), MORE),
+    "a list, both beside a negation": (
+        of(v={"enum": ["ab"], "not": {"pattern": "^x"}}), of(v={**S, "not": {"pattern": "^x"}}), MORE),
+    "a list, both beside a condition": (
+        of(v={"enum": ["ab"], "if": {"pattern": "^x"}, "then": {"minLength": 9}}),
+        of(v={**S, "if": {"pattern": "^x"}, "then": {"minLength": 9}}), MORE),
+    "a list and a condition": (of(v={"enum": ["a"]}), of(v={**S, "if": {"pattern": "a"}, "then": {"minLength": 2}}), BOTH),
     "a list and a negation": (of(v={"enum": ["a"]}), of(v={**S, "not": {"minLength": 1}}), BOTH),
     "a list beside a pattern": (of(v={"enum": ["ab", "b"], "pattern": "^a"}), of(v={"const": "ab"}), SAME),
     "a list beside a pattern that is not read": (of(v={"enum": ["a", "b"], "pattern": "(a+)+$"}),
@@ -379,6 +409,7 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "named within a resource": (
         of(v={"$id": "https://x.example/a/s", "$ref": "t", "$defs": {"T": {**S, "$id": "t"}}}),
         of(v={"$id": "https://x.example/a/s", "$ref": "t", "$defs": {"T": {**N, "$id": "t"}}}), CHANGED),
+    "the same reference in a resource of its own": (resource(S), resource(N), CHANGED),
     "a type that does not exist": (of(v={"type": "strnig"}), of(v={"type": "strnig", "minLength": 1}), UNKNOWN),
     "one of types does not exist": (of(v={"type": ["string", "strnig"]}), of(v={"type": ["string", "strnig"], "title": ""}), UNKNOWN),
     "a schema of a wrong form": (of(v=5), of(v=6), UNKNOWN),
