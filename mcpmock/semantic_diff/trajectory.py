@@ -162,15 +162,13 @@ class Trajectory:
         return self._compared(i, j)[0]
 
     def _compared(self, i: int, j: int) -> tuple[list[Mismatch], list[AllowedDifference]]:
-        subjects = (
-            MatchSubject(one.method, one.params) for one in (self.recorded[i], self.live[j])
-        )
-        return all_differences(self.rules, *subjects, 0, self._bindings)
+        one, other = (MatchSubject(c.method, c.params) for c in (self.recorded[i], self.live[j]))
+        return all_differences(self.rules, one, other, 0, self._bindings)
 
     def _bind(self, i: int, j: int) -> None:
         """Let the placeholders of a recorded call stand for what an equal live one has there."""
-        documents = ({"params": one.params} for one in (self.recorded[i], self.live[j]))
-        bound = bind_rest(*documents, self._compared(i, j)[1], self._bindings)
+        one, other = ({"params": one.params} for one in (self.recorded[i], self.live[j]))
+        bound = bind_rest(one, other, self._compared(i, j)[1], self._bindings)
         self._bindings = bound or self._bindings
 
 

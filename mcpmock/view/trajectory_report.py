@@ -42,7 +42,7 @@ def trajectory_lines(
     lines += _cut(f"extra: {shown.live[j]}" for j in extras)
     lines += _cut(_changed_line(shown, i, j) for i, j in found.changed)
     lines += _cut(f"out of order: event {shown.recorded[i].n}, {shown.live[j]}" for i, j in moved)
-    lines += ["calls made:", *_cut(map(str, shown.live or ["none"]))]
+    lines += ["calls made:", *_cut([*map(str, shown.live)] or ["none"])]
     return [printable(line) for line in lines]
 
 

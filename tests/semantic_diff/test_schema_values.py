@@ -57,5 +57,6 @@ def test_equal_values() -> None:
     assert value_key({"a": [1.0, {"b": 2.0}]}) == value_key({"a": [1, {"b": 2}]})
     assert value_key(1.5) != value_key(1)
     assert value_key(True) != value_key(1)
+    values: list[Any] = [None, True, 1, 1.5, "", [], {}]
     types = ["null", "boolean", "number", "number", "string", "array", "object"]
-    assert types == [type_of(one) for one in (None, True, 1, 1.5, "", [], {})]
+    assert types == [*map(type_of, values)]

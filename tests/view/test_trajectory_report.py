@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -23,14 +23,13 @@ def call(name: str, **arguments: Any) -> Asked:
 def lines(
     recorded: Sequence[Asked],
     made: Sequence[Asked],
-    *,
+    words: Mapping[str, str] = MUST,
     redaction: RedactionRules = NO_OWN_RULES,
-    **words: str,
 ) -> list[str]:
     """Of calls that are recorded one after the other, from event 1."""
     calls = [TrajectoryCall(*one, n, n, n + 0.5) for n, one in enumerate(recorded, 1)]
     found = Trajectory.compare(calls, live_calls(made, "*"), MatchRules())
-    return trajectory_lines(found, redaction, **MUST | words)
+    return trajectory_lines(found, redaction, **{**MUST, **words})
 
 
 A, B, C, READ = (
@@ -109,17 +108,19 @@ def test_what_has_changed(recorded: Asked, made: Asked, said: str) -> None:
 )
 def test_what_is_allowed(made: list[Asked], words: dict[str, str], fine: bool) -> None:
     """Another order, more calls, fewer calls; never a changed one."""
-    assert fine is (lines([A, B], made, **words) == [])
+    assert fine is (lines([A, B], made, words) == [])
 
 
 def test_what_is_allowed_is_not_told() -> None:
     """Beside something else that is."""
     made = [C, B, READ]
-    said = lines([A, B, C], made, order="any", extra="allow")
+    said = lines([A, B, C], made, {"order": "any", "extra": "allow"})
 
     assert [f"2 of 3 {HEAD}: 1 missing", '  missing: event 1, tools/call a {"n":1}'] == said[:2]
     assert "calls made:" == said[2]
-    assert f"2 of 3 {HEAD}: 1 extra, 1 out of order" == lines([A, B, C], made, missing="allow")[0]
+    assert (
+        f"2 of 3 {HEAD}: 1 extra, 1 out of order" == lines([A, B, C], made, {"missing": "allow"})[0]
+    )
 
 
 def test_secrets_and_control_characters() -> None:
