@@ -96,7 +96,7 @@ def test_the_readme_is_a_front_door() -> None:
 
 
 def test_the_map_of_the_house_is_true() -> None:
-    """The page for contributors names every room, and only files that there are."""
+    """The page for contributors names every room, and only files and names that there are."""
     text = CONTRIBUTING.read_text("utf-8")
     rooms = {path.name for path in PACKAGE.iterdir() if path.is_dir() and path.name[0] != "_"}
     paths = re.findall(r"`((?:mcpmock|tests|tools)/[\w./-]+)`", text)
@@ -104,6 +104,15 @@ def test_the_map_of_the_house_is_true() -> None:
 
     assert rooms == {name.rstrip("/") for name in named(text, r"`(\w+/)`")}
     assert [] == [path for path in there if not (ROOT / path).exists()]
+    places = re.findall(r"`([\w.]+)`\s+in\s+`(mcpmock/[\w/]+\.py)`", text)
+    assert ("Ledger", "mcpmock/recording/recorder.py") in places
+    assert [] == [one for one in places if not has_name(ROOT / one[1], one[0])]
+
+
+def has_name(file: Path, name: str) -> bool:
+    """Whether the source has each part of a name as a word."""
+    words = {*re.findall(r"\w+", file.read_text("utf-8"))}
+    return words.issuperset(name.split("."))
 
 
 def follow(page: Path, folder: Path, kinds: tuple[str, ...]) -> None:

@@ -73,15 +73,13 @@ class Kind:
         """Raise ValueError, in words for the user, for a kind that there is not."""
         if text in _OF_ONE:
             return cls(text, partial(_are_both, _OF_ONE[text]))
-        if text == "text":
-            return cls(text, _is_same_text)
-        if text == UNORDERED:
-            return cls(text, _are_never)
+        if text in _OF_TWO:
+            return cls(text, _OF_TWO[text])
         if text.startswith("~"):
             return cls(text, partial(_is_near, Tolerance.parse(text[1:])))
         if text.startswith("/"):
             return cls(text, partial(_are_both, partial(_fits, _regex(text))))
-        known = {kind: kind for kind in (*_OF_ONE, "text", UNORDERED)} | _ELSEWHERE
+        known = {kind: kind for kind in (*_OF_ONE, *_OF_TWO)} | _ELSEWHERE
         near = get_close_matches(text.strip().lower(), known, n=1)
         hint = f"; did you mean {known[near[0]]}?" if near else ""
         raise ValueError(f"no kind {text!r}: {KINDS}{hint}")
@@ -107,7 +105,7 @@ def like(text: str) -> Callable[[Any], bool]:
     <Stub stub: tool forecast, tool forecast (if day)>
     """
     kind = Kind.parse(text)
-    if text.startswith("~") or text in ("text", UNORDERED):
+    if text.startswith("~") or text in _OF_TWO:
         raise ValueError(f"kind {text!r} compares two values; choose {', '.join(_OF_ONE)}, /regex/")
 
     def test(value: Any) -> bool:
@@ -214,6 +212,8 @@ _OF_ONE: dict[str, Callable[[Any], bool]] = {
     "path": _is_path,
     "url": _is_url,
 }
+_OF_TWO: dict[str, Callable[[Any, Any], bool]] = {"text": _is_same_text, UNORDERED: _are_never}
+"""The kinds that compare two values."""
 _ELSEWHERE = {
     "bool": "boolean", "dict": "object", "file": "path", "float": "number", "guid": "uuid",
     "int": "integer", "iso8601": "datetime", "list": "array", "none": "null", "regex": "/regex/",
@@ -221,5 +221,5 @@ _ELSEWHERE = {
 }  # fmt: skip
 """What other languages and tools call these kinds."""
 _VOLATILE = ("uuid", "datetime", "date", "path", "url")
-KINDS = f"choose {', '.join(_OF_ONE)}, text, {UNORDERED}, ~0.01, ~1% or /regex/"
+KINDS = f"choose {', '.join((*_OF_ONE, *_OF_TWO))}, ~0.01, ~1% or /regex/"
 """The kinds, for messages."""

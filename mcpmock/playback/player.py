@@ -310,21 +310,12 @@ class Player(Stage):
 
     def _repeat(self, live: ClientMessage, now: float) -> bool:
         """Answer once more with an answer that was given before, where the options say so."""
-        if not self._may_repeat(live):
+        if not self._repeats.allowed(live):
             return False
         candidates = self._candidates.all
         if live.subject is not None and live.subject.handshake is not None:
             candidates = sorted(candidates, key=lambda one: self._handshake_distance(one, live))
         return any(self._repeats.add(candidate, live, None, now) for candidate in candidates)
-
-    def _may_repeat(self, live: ClientMessage) -> bool:
-        """Return whether the options let a request be answered more often than it was recorded."""
-        repeats = self.selection.options.repeats
-        if self._stubs or repeats != "auto":
-            return self._stubs or repeats != "error"
-        if self._strict or self.selection.options.on_miss == "live":
-            return False  # a real server knows better
-        return all(map(self.selection.may_be_asked_again, live.requests))
 
     def _handshake_distance(
         self, candidate: Candidate, live: ClientMessage, level: int | None = None
@@ -340,7 +331,7 @@ class Player(Stage):
         if not self.selection.options.rules:
             return False
         found = self._accept_loosely(self._candidates.find_loosened, live, now)
-        if found is None and self._may_repeat(live):
+        if found is None and self._repeats.allowed(live):
             found = self._repeat_nearest(
                 live, now, lambda matcher: matcher.find_loosened(live, used=True)
             )
@@ -501,7 +492,7 @@ class Player(Stage):
     def _miss(self, live: ClientMessage, subject: MatchSubject) -> Miss:
         self.missed += 1
         candidates = self._candidates.all
-        may_repeat = self._may_repeat(live)
+        may_repeat = self._repeats.allowed(live)
         near = [
             near
             for candidate in candidates

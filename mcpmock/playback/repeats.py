@@ -1,8 +1,8 @@
 """`Repeats`: recorded answers that are played once more, beside the session they were taken from.
 
 A repeat is a candidate of its own, made of what belongs to one client event: its requests and its
-exchange. The option `repeats` decides which of several equal answers is taken. Used by
-`playback.player`.
+exchange. The option `repeats` decides whether a message is answered once more, and with which of
+several equal answers. Used by `playback.player`.
 """
 
 from __future__ import annotations
@@ -27,6 +27,15 @@ class Repeats:
     session: Callable[[], str]
     playing: list[Candidate] = attrs.field(factory=list)
     _times_repeated: dict[tuple[int, int], int] = attrs.field(factory=dict)
+
+    def allowed(self, live: ClientMessage) -> bool:
+        """Return whether the options let a message be answered more often than it was recorded."""
+        options = self.selection.options
+        if options.order == "any" or options.repeats != "auto":
+            return options.order == "any" or options.repeats != "error"
+        if options.order == "strict" or options.on_miss == "live":
+            return False  # a real server knows better
+        return all(map(self.selection.may_be_asked_again, live.requests))
 
     def add(self, candidate: Candidate, live: ClientMessage, level: int | None, now: float) -> bool:
         """Repeat the recorded answer to an equal message, at this level or at the strictest that

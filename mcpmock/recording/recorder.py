@@ -58,6 +58,12 @@ class Ledger(Struct, eq=False):
     """Up to which event a value may stand that became known to be secret behind it."""
     _began: float | None = None
 
+    @property
+    def counts(self) -> dict[str, int]:
+        """The fields of the footer that the file does not know itself."""
+        redacted = self.redactor.table.count if self.redactor else 0
+        return {"redacted": redacted, "gaps": self.lost}
+
     def time(self, now: float) -> int:
         """`now` in microseconds since the take began: with the first recorder, or with what a stage
         ahead of it says as it begins.

@@ -207,7 +207,7 @@ class TakeRecording(Struct, eq=False):
             if ledger.ending and ledger.events == events and not ledger.reassembly:
                 try:
                     self._revise()
-                    self.file.seal(**self._counts)
+                    self.file.seal(**ledger.counts)
                 except OSError as error:
                     self.on_gap(os.strerror(error.errno or 0))
                     return
@@ -223,19 +223,14 @@ class TakeRecording(Struct, eq=False):
         were = "was" if lost == 1 else "were"
         return f"{lost} of {many(there + lost, 'event')} {were} not recorded: {self.incomplete}"
 
-    @property
-    def _counts(self) -> dict[str, int]:
-        """The fields of the footer that the file does not know itself."""
-        redactor = self.ledger.redactor
-        redacted = redactor.table.count if redactor else 0
-        return {"redacted": redacted, "gaps": self.ledger.lost}
-
     def _close(self) -> None:
         try:
             self.ledger.finish(trio.current_time())
             self._revise()
             self._say_skill_files()
-            self.file.close(packed=self.packed, overwrite=self.recording.overwrite, **self._counts)
+            self.file.close(
+                packed=self.packed, overwrite=self.recording.overwrite, **self.ledger.counts
+            )
         except OSError as error:
             self.on_gap(os.strerror(error.errno or 0))
             return
@@ -246,7 +241,7 @@ class TakeRecording(Struct, eq=False):
 
     def _say_skill_files(self) -> None:
         """Say which files of skills were redacted: their digests no longer fit."""
-        if not self._counts["redacted"]:
+        if not self.ledger.counts["redacted"]:
             return
         from mcpmock.redaction.skill_files import describe_redacted, redacted_files_in
 

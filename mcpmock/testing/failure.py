@@ -38,6 +38,7 @@ from mcpmock.redaction.redactor import Redactor
 from mcpmock.view.html_page import encode
 from mcpmock.view.miss_report import miss_lines
 
+from .markers import MATCH_RULES
 from .settings import Settings
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ MAX_LINE_LENGTH = 160
 MAX_COMMAND_LENGTH = 4000
 _OPTIONS = (
     *("order", "timing", "repeats", "sessions", "overlap_grace", "match", "on_miss"),
-    *("ignore", "like", "echo"),
+    *MATCH_RULES,
 )
 
 

@@ -14,7 +14,6 @@ import click
 import pytest
 
 from mcpmock.cli import main
-from mcpmock.printable import duration
 from tests.cli.conftest import Run
 from tests.support import batch, cassette_bytes, error, progress, request, response
 from tests.support.hostile import loadable_and_not
@@ -270,22 +269,6 @@ def test_hostile_labels_stay_text_in_a_diagram(run: Run, tmp_path: Path) -> None
         assert label is not None
         assert re.fullmatch(r"(?:[\w .,/()-]|#\d+;)+", label[1])
         assert not re.search(r"\bend\b", label[1])
-
-
-@pytest.mark.parametrize(
-    ("microseconds", "text"),
-    [
-        (0, "0 ms"),
-        (600, "0.6 ms"),
-        (41_210, "41 ms"),
-        (1_519_000, "1.52 s"),
-        (123_000_000, "2:03 min"),
-        (-500, "-0.5 ms"),
-    ],
-)
-def test_durations_are_for_people(microseconds: int, text: str) -> None:
-    """A duration has the unit that fits it."""
-    assert text == duration(microseconds)
 
 
 def talked(tmp_path: Path) -> Path:

@@ -6,7 +6,7 @@ import pytest
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.matching.match_rule import MatchRules
-from mcpmock.options.replay import SessionUse
+from mcpmock.options.replay import ReplayOptions, SessionUse
 from mcpmock.playback.candidates import Candidate
 from mcpmock.playback.plan.steps import bare
 from mcpmock.playback.session_selection import PlayerOptions, SessionSelection
@@ -38,6 +38,11 @@ STDIO: list[Line] = [c(INITIALIZE), s(WELCOME)]
 
 def session() -> str:
     return "live"
+
+
+def test_what_a_player_does_by_default() -> None:
+    """It is what the options of a user say by default."""
+    assert PlayerOptions.of(ReplayOptions()) == PlayerOptions()
 
 
 def test_another_pace() -> None:

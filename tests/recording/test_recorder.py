@@ -165,8 +165,10 @@ def test_the_same_value_is_the_same_placeholder_in_any_kind_of_frame() -> None:
     """A value has one placeholder, in a message, in odd JSON and in text."""
     tape = Tape()
     frames = [b' {"token":"abc"}', b'{"token":"abc"}', b'token="abc"', b'{"token":"abc","a":NaN}']
-    fed(Recorder(Ledger(tape.append)), *(s2c(raw) for raw in frames))
+    recorder = Recorder(Ledger(tape.append))
+    fed(recorder, *(s2c(raw) for raw in frames))
 
+    assert {"redacted": 4, "gaps": 0} == recorder.ledger.counts
     assert [raw.replace(b"abc", b"mcpmock:secret:token:1") for raw in frames] == tape.payloads()
 
 
@@ -213,6 +215,7 @@ def test_redaction_switched_off() -> None:
     fed(Recorder(Ledger(tape.append, None)), c2s(b'{"password":"hunter2"}'))
 
     assert [b'{"password":"hunter2"}'] == tape.payloads()
+    assert {"redacted": 0, "gaps": 1} == Ledger(tape.append, None, lost=1).counts
 
 
 def test_a_full_disk_is_a_counted_gap() -> None:
