@@ -287,7 +287,10 @@ def pytest_runtest_makereport(
 
     use, last_word = item.stash.get(_using, None), item.stash.setdefault(_last_word, LastWord())
     last_word.note(report)
-    if call.when != "teardown" and report.failed:
+    late = uses.missed() if call.when == "teardown" and last_word.is_pass else None
+    if late is not None:
+        _fail(report, last_word, late)
+    if report.failed and (call.when != "teardown" or late is not None):
         _explain(item, report, [*([] if use is None else [use]), *uses.busy()])
     if call.when == "teardown":
         _end_test(uses, last_word, report)
@@ -299,16 +302,22 @@ def pytest_runtest_makereport(
 def _end_test(uses: ServerUses, last_word: LastWord, report: pytest.TestReport) -> None:
     """Keep or reject the recordings of a test; what fails then fails its teardown."""
     from mcpmock.errors import McpMockError
-    from mcpmock.printable import printable
 
     if report.failed:
         report.sections += [("mcpmock", line) for line in uses.rejected()]
     try:
         uses.end_test(passed=last_word.is_pass)
     except (McpMockError, OSError) as error:
-        last_word.failed = True
-        report.outcome = "failed"
-        report.longrepr = printable(f"mcpmock: {error}")
+        _fail(report, last_word, str(error))
+
+
+def _fail(report: pytest.TestReport, last_word: LastWord, text: str) -> None:
+    """Let the teardown of a test fail."""
+    from mcpmock.printable import printable
+
+    last_word.failed = True
+    report.outcome = "failed"
+    report.longrepr = printable(f"mcpmock: {text}")
 
 
 def _explain(item: pytest.Item, report: pytest.TestReport, used: Sequence[ServerUse]) -> None:

@@ -86,6 +86,63 @@ def test_it(mcpmock_server):
 
 
 @pytest.mark.e2e
+def test_a_miss_behind_the_body(run: pytest.Pytester) -> None:
+    """What a fixture asks as it ends is of its test too, also of a server that tests share: the
+    teardown fails, and the recording is of a failed test. A test that failed already, or allows
+    misses, has no second error.
+    """
+    source = """
+CALL = LIST.replace(b"list", b"call")
+
+@pytest.fixture
+def own(mcpmock_server):
+    yield
+    ask(mcpmock_server, INITIALIZE, CALL)
+
+@pytest.fixture
+def of_a_factory(mcpmock_serve):
+    server = mcpmock_serve("weather.jsonl")
+    yield
+    ask(server, INITIALIZE, CALL)
+
+@pytest.fixture(scope="module")
+def shared(mcpmock_serve):
+    server = mcpmock_serve("weather.jsonl")
+    yield
+    ask(server, INITIALIZE, CALL)
+
+@pytest.mark.mcpmock("weather.jsonl")
+def test_own(own): pass
+
+def test_factory(of_a_factory): pass
+
+@pytest.mark.mcpmock("weather.jsonl", misses="allow")
+def test_allowed(own): pass
+
+@pytest.mark.mcpmock("weather.jsonl")
+def test_failed(own): assert False
+
+@pytest.mark.xfail
+@pytest.mark.mcpmock("weather.jsonl")
+def test_expected(own): assert False
+
+def test_first(shared): pass
+
+def test_last(shared): pass
+"""
+    result = suite(run, source, "-rA")
+
+    result.assert_outcomes(passed=5, failed=1, xfailed=1, errors=3)
+    result.stdout.fnmatch_lines_random(
+        [
+            f"ERROR test_a.py::test_{name} - mcpmock: 1 request*"
+            for name in ("own", "factory", "last")
+        ]
+    )
+    assert 3 == result.stdout.str().count("last messages:")
+
+
+@pytest.mark.e2e
 @pytest.mark.parametrize(("unused", "errors"), [("fail", 1), ("warn", 0), ("ignore", 0)])
 def test_what_was_left_over(run: pytest.Pytester, unused: str, errors: int) -> None:
     """Ignored, warned of, or an error of the test that passed."""

@@ -116,6 +116,13 @@ class ServerUses:
         for one in self.shared:
             one.use.check()
 
+    def missed(self) -> str | None:
+        """Return in words what the test that runs has missed, if that fails it: behind its body,
+        which is judged by then, fixtures that end may still ask.
+        """
+        uses = (*self.own, *(one.use for one in (*self.of_body, *self.shared)))
+        return next((text for use in uses if (text := use.missed())), None)
+
     def busy(self) -> Iterator[ServerUse]:
         """Yield the servers of `mcpmock_serve` that the test that runs has used."""
         for one in (*self.of_body, *self.shared):
