@@ -95,6 +95,9 @@ def _result_changes(method: str, old: Any, new: Any, measure: Measure) -> Iterat
             for edit in _without_repetition(old, new, list(edits(old, new, _RESULT, measure))):
                 yield _judged(edit)
             return
+    elif isinstance(old, dict) is not isinstance(new, dict):
+        yield Change("output-type-changed", _RESULT, old, new)
+        return
     for edit in edits(old, new, _RESULT, measure):
         yield _judged(edit)
 

@@ -179,7 +179,8 @@ def _params_document(method: str, params: bytes | None) -> Document:
 
 
 def _result_document(method: str, result: bytes | None) -> Document:
-    value = _readable(significant(result))
+    # Absent parameters may be null, a result is an object.
+    value = None if result == b"null" else _readable(significant(result))
     if isinstance(value, dict):
         value = _with_placeholders(value)
         if method != "server/discover" and isinstance(value.get("_meta"), dict):

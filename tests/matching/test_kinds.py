@@ -88,12 +88,18 @@ def test_a_kind_is_proposed_for_values_that_differ_in_every_run() -> None:
 
 
 def test_tolerance() -> None:
-    """In all, or in relation to the larger number; integers that no float holds are exact."""
+    """In all, or in relation to the larger number; integers are exact, also beyond those of
+    floats.
+    """
     assert Tolerance.parse("0.5").same(1, 1.5)
     assert not Tolerance.parse("0.5").same(1, 1.6)
     assert Tolerance.parse("1%").same(1000, 1010)
     assert not Tolerance.parse("1%").same(1000, 1011)
     assert not Tolerance().same(10**400, 1.5)
+    assert not Tolerance().same(2**53, 2**53 + 1)
+    assert not Tolerance.parse("0.5").same(1234567890123456789, 1234567890123456788)
+    assert Tolerance.parse("1").same(1234567890123456789, 1234567890123456788)
+    assert Tolerance.parse("1%").same(1234567890123456789, 1234567890123456700)
 
 
 @pytest.mark.parametrize("text", ["", "x", "-1", "nan", "inf", "%"])

@@ -65,6 +65,9 @@ TEXT = "result-text-changed $.result.content[0].text"
         (result(resultType="a"), result(), ["output-field-removed $.result.resultType"]),
         (result(resultType=1), result(resultType=2), ["result-value-changed $.result.resultType"]),
         (result(1), result("1"), ["output-type-changed $.result"]),
+        (result(), {"result": None}, ["output-type-changed $.result"]),
+        ({"result": None}, text("a"), ["output-type-changed $.result"]),
+        (result(a=None), result(a={}), ["result-value-changed $.result.a"]),
         (
             result(resultType="complete"),
             result(resultType="input_required"),

@@ -75,6 +75,7 @@ def test_what_does_not_count(one: bytes, other: bytes, method: str) -> None:
         (response(1, {"tasks": [{"taskId": "a", "ttl": 1}]}), response(1, {"tasks": []})),
         (response(1, {"content": {"taskId": "a"}}), response(1, {"content": {"taskId": "b"}})),
         (response(1), error(1)),
+        (response(1, {}), response(1).replace(b"{}", b"null")),
     ],
 )
 def test_what_counts(one: bytes, other: bytes) -> None:
