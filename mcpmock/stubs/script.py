@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from mcpmock.playback.variables import Mismatch
 
 Arguments = dict[str, Any]
-_VARIABLE = lazy_pattern(r"\{(\w+)\}")
+_VARIABLE = lazy_pattern(r"\{(\+?)(\w+)(\*?)\}")
 
 
 class RouteKind(Enum):
@@ -176,11 +176,13 @@ class StubEntry:
         return self.condition.differences(arguments, "$.arguments" if inside else "$")
 
     @property
-    def rank(self) -> tuple[bool, bool]:
+    def rank(self) -> tuple[int, bool]:
         """The sort key of entries; entries of one rank stay in the order they were written. Named
-        entries come before whole methods, entries with a condition before those without.
+        entries come before templates, these before whole methods, and entries with a condition
+        before those without.
         """
-        return self.kind is RouteKind.METHOD, not self.condition
+        wide = (RouteKind.TEMPLATE, RouteKind.METHOD)
+        return wide.index(self.kind) + 1 if self.kind in wide else 0, not self.condition
 
     def step(self, turn: int) -> StubStep | None:
         """Return the answer to the call of this turn (from 0); None if no answer is left."""
@@ -191,13 +193,16 @@ class StubEntry:
         return self.steps[turn % len(self.steps) if self.repeats == "cycle" else -1]
 
     def _match_template(self, uri: str) -> Arguments | None:
-        """Return the variables of a template's URI. A variable ends before the next `/`."""
-        parts = _VARIABLE.split(self.name)
-        pattern = "".join("([^/]+)" if i % 2 else re.escape(part) for i, part in enumerate(parts))
+        """Return the variables of a template's URI. A variable ends before the next `/`, but for
+        `{+path}` (RFC 6570) and `{path*}`, as FastMCP writes it.
+        """
+        pattern, *rest = map(re.escape, _VARIABLE.split(self.name))
+        for plus, _, star, text in zip(*(rest[i::4] for i in range(4)), strict=True):
+            pattern += f"({'.+' if plus or star else '[^/]+'}){text}"
         found = re.fullmatch(pattern, uri)
         if found is None:
             return None
-        return dict(zip(parts[1::2], map(unquote, found.groups()), strict=True))
+        return dict(zip(rest[1::4], map(unquote, found.groups()), strict=True))
 
 
 @attrs.define

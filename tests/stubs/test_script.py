@@ -27,6 +27,11 @@ def entry(kind: RouteKind = RouteKind.TOOL, name: str = "a", **wanted: Any) -> S
         "2 "}),
         (RouteKind.TEMPLATE, "a:{b}", "resources/read", {"uri": "a:1/2"}, None),
         (RouteKind.TEMPLATE, "a:{b}", "resources/read", {}, None),
+        (RouteKind.TEMPLATE, "a:{+b}.{c}", "resources/read", {"uri": "a:1/2.x"}, {"b": "1/2", "c":
+        "x"}),
+        (RouteKind.TEMPLATE, "a:{b}/{c*}", "resources/read", {"uri": "a:1/2/%33"}, {"b": "1", "c":
+        "2/3"}),
+        (RouteKind.TEMPLATE, "a:{+b}", "resources/read", {"uri": "a:"}, None),
         (RouteKind.METHOD, "x", "x", {"y": 1, "_meta": {}}, {"y": 1}),
         (RouteKind.METHOD, "x", "y", {}, None),
     ],
@@ -98,6 +103,17 @@ def test_who_is_asked_first() -> None:
     found = script.entries_for("tools/call", {"name": "a"})
 
     assert [first, second, plain, method] == [one for one, _ in found]
+
+
+def test_a_template_is_asked_behind_the_resource_of_that_uri() -> None:
+    """Whatever was written first, and whatever its condition; before a whole method."""
+    method, wide = entry(RouteKind.METHOD, "resources/read"), entry(RouteKind.TEMPLATE, "a:{b}")
+    narrow, exact = entry(RouteKind.TEMPLATE, "a:{b}", b="c"), entry(RouteKind.RESOURCE, "a:c")
+    found = StubScript(entries=[method, wide, narrow, exact]).entries_for(
+        "resources/read", {"uri": "a:c"}
+    )
+
+    assert [exact, narrow, wide, method] == [one for one, _ in found]
 
 
 def test_what_is_offered() -> None:
