@@ -372,7 +372,8 @@ class PlanBuilder:
         else:
             found = self._notification_overlaps(step, causes, owned=bool(dependencies.calls))
         if exchange is not None and exchange.left_us is not None:
-            return found.with_other(NEVER)  # gives a live client the time to leave there too
+            # Gives a live client the time to leave there too.
+            return replace(found, others=(*found.others, NEVER))
         return found
 
     def _notification_overlaps(
@@ -390,7 +391,7 @@ class PlanBuilder:
             unowned[content.method] = max(causes, default=NEVER)
             return NO_OVERLAPS
         event = unowned.get(content.method, NEVER)
-        return NO_OVERLAPS if event <= min(causes, default=event) else Overlaps([], others=(event,))
+        return NO_OVERLAPS if event <= min(causes, default=event) else Overlaps(others=(event,))
 
     def _exchange_of(self, frame: Frame) -> RecordedExchange | None:
         """Return the exchange that carries a server frame. Without the recorded request it cannot

@@ -23,7 +23,6 @@ from .plan import (
 def plan_of(index: AnswerIndex) -> ReplayPlan:
     """Return the plan of an indexed episode."""
     places, ranks = index.places, index.ranks
-    requests = [places[number] for number in index.requests]
     numbers = {place: number for number, place in enumerate(places)}
     waiting = {one.place: one for found in index.waiting.values() for one in found}
     waiting |= {one.place: one for one in index.plain_answers()}
@@ -44,9 +43,9 @@ def plan_of(index: AnswerIndex) -> ReplayPlan:
         chain = None if rank == NONE else rank
         overlaps = NO_OVERLAPS
         if rank + 1 < one.stop:
-            overlaps = Overlaps(requests, rank + 1, one.stop)
+            overlaps = Overlaps(rank + 1, one.stop)
         elif one.overlap != NONE:
-            overlaps = Overlaps([], others=(places[one.overlap],))
+            overlaps = Overlaps(others=(places[one.overlap],))
         planned = PlannedMessage(
             place,
             frame,
@@ -66,7 +65,7 @@ def plan_of(index: AnswerIndex) -> ReplayPlan:
         client,
         {id_: [places[number] for number in found] for id_, found in index.replies.items()},
         {ranks[call]: [places[one] for one in found] for call, found in index.cancels.items()},
-        request_ranks={place: rank for rank, place in enumerate(requests)},
+        request_ranks={places[number]: ranks[number] for number in index.requests},
     )
 
 

@@ -8,13 +8,11 @@ causes have happened.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cached_property
 
 import attrs
-import msgspec
 from msgspec import Struct, field, structs
 from msgspec.structs import replace
 
@@ -24,34 +22,25 @@ from mcpmock.protocol.messages import ExchangeEnd, Frame, HttpRequest, Request, 
 
 # A stretch and no list: of 50,000 calls that were open together, every answer would have a list of
 # up to 50,000.
-class Overlaps(msgspec.Struct, frozen=True, eq=False, gc=False):
-    """The client events `requests[start:stop]`, and `others`."""
+class Overlaps(Struct, frozen=True, gc=False):
+    """The client events with requests whose ranks are from `start` to `stop`
+    (`ReplayPlan.request_ranks`), and `others`.
+    """
 
-    requests: Sequence[int]
-    """The client events with requests, in the order of their arrival; shared by a whole plan."""
     start: int = 0
     stop: int = 0
     others: tuple[int, ...] = ()
 
-    def __iter__(self) -> Iterator[int]:
-        yield from self.requests[self.start : self.stop]
-        yield from self.others
 
-    def with_other(self, event: int) -> Overlaps:
-        """Return these and one more client event."""
-        return Overlaps(self.requests, self.start, self.stop, (*self.others, event))
-
-
-NO_OVERLAPS = Overlaps([])
+NO_OVERLAPS = Overlaps()
 
 
 @attrs.define(eq=False, repr=False)
 class OverlapFinder:
     """The requests of an episode, as far as they have arrived."""
 
-    requests: list[int] = attrs.field(factory=list)
     ranks: dict[int, int] = attrs.field(factory=dict)
-    """The place in `requests`, by client event."""
+    """In which place, by arrival, each client event with requests came."""
     _latest: int = -1
     _disordered_until: int = -1
 
@@ -62,21 +51,19 @@ class OverlapFinder:
         if event < self._latest:
             self._disordered_until = self._latest
         self._latest = max(self._latest, event)
-        self.ranks[event] = len(self.requests)
-        self.requests.append(event)
+        self.ranks[event] = len(self.ranks)
 
     def all(self) -> Overlaps:
         """Return all requests so far."""
-        return Overlaps(self.requests, 0, len(self.requests))
+        return Overlaps(0, len(self.ranks))
 
     def after(self, event: int) -> Overlaps:
         """Return the requests so far that were recorded after this one."""
         if event > self._disordered_until:
-            start, stop = self.ranks[event] + 1, len(self.requests)
-            return Overlaps(self.requests, start, stop) if start < stop else NO_OVERLAPS
-        ordered = sorted(self.requests)
-        others = tuple(ordered[bisect_right(ordered, event) :])
-        return Overlaps(self.requests, others=others) if others else NO_OVERLAPS
+            start, stop = self.ranks[event] + 1, len(self.ranks)
+            return Overlaps(start, stop) if start < stop else NO_OVERLAPS
+        others = tuple(sorted(other for other in self.ranks if other > event))
+        return Overlaps(others=others) if others else NO_OVERLAPS
 
 
 AGREED_VERSION_PATH = ("result", "protocolVersion")
@@ -198,7 +185,7 @@ class ReplayPlan(Struct, frozen=True, eq=False, dict=True):
     session_ids: frozenset[str] = frozenset()
     """The ids that the server gave the session, or their placeholders."""
     request_ranks: Mapping[int, int] = field(default_factory=dict)
-    """In which place, by arrival, a client event with requests came: `Overlaps` count in these."""
+    """In which place, by arrival, each client event with requests came; in that order."""
 
     @cached_property
     def by_call(self) -> Mapping[int, Sequence[int]]:

@@ -5,7 +5,13 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.playback.plan.builder import build_plan
-from mcpmock.playback.plan.plan import NEVER, LiveValue, PlannedMessage, ReplayPlan
+from mcpmock.playback.plan.plan import (
+    NEVER,
+    NO_OVERLAPS,
+    LiveValue,
+    PlannedMessage,
+    ReplayPlan,
+)
 from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, SseMeta, StreamEnd
 from tests.support import (
     INITIALIZE,
@@ -44,6 +50,12 @@ def messages(*events: Line, strict: bool = False) -> list[PlannedMessage]:
     return list(plan_of(*events, strict=strict).messages)
 
 
+def overlapped(plan: ReplayPlan) -> list[tuple[int, ...]]:
+    """The client events that each message overlaps."""
+    requests, overlaps = [*plan.request_ranks], [planned.overlaps for planned in plan.messages]
+    return [(*requests[one.start : one.stop], *one.others) for one in overlaps]
+
+
 def causes(*events: Line, strict: bool = False) -> list[list[int]]:
     return [sorted(planned.causes) for planned in messages(*events, strict=strict)]
 
@@ -58,7 +70,7 @@ def test_a_response_has_its_request() -> None:
 
 def test_overlaps_are_the_requests_that_came_before_the_answer() -> None:
     """An answer knows which later requests had arrived before it was given."""
-    found = messages(
+    found = plan_of(
         c(request(1, "a")),
         c(request(2, "b")),
         s(response(1)),
@@ -67,15 +79,12 @@ def test_overlaps_are_the_requests_that_came_before_the_answer() -> None:
         s(response(3)),
     )
 
-    assert [(1,), (3,), ()] == [tuple(planned.overlaps) for planned in found]
+    assert [(1,), (3,), ()] == overlapped(found)
 
 
 def test_notifications_overlap_nothing() -> None:
     """A notification that arrived meanwhile is nothing that an answer waits for."""
-    assert [()] == [
-        tuple(planned.overlaps)
-        for planned in messages(c(request(1, "a")), c(INITIALIZED), s(response(1)))
-    ]
+    assert [()] == overlapped(plan_of(c(request(1, "a")), c(INITIALIZED), s(response(1))))
 
 
 @pytest.mark.parametrize(
@@ -123,8 +132,8 @@ def test_progress_waits_for_no_other_progress() -> None:
     unknown, known = s(progress("unknown")), s(progress(1))
     found = messages(c(request(1, "a", token=1)), c(request(2, "b")), unknown, known)
 
-    assert [((), {1}, ()), ((0,), {0}, ())] == [
-        (planned.calls, set(planned.causes), tuple(planned.overlaps)) for planned in found
+    assert [((), {1}, NO_OVERLAPS), ((0,), {0}, NO_OVERLAPS)] == [
+        (planned.calls, set(planned.causes), planned.overlaps) for planned in found
     ]
 
 
@@ -142,13 +151,13 @@ def test_a_clock_that_went_back() -> None:
 
 def test_log_lines_of_a_long_call() -> None:
     """One that might be another call's holds up those behind it, as long as that makes sense."""
-    found = messages(
+    found = plan_of(
         c(request(1, "a")), s(LOG), c(request(2, "b")), s(LOG), s(response(2)), s(LOG),
         s(response(1)), c(request(3, "c")), s(LOG),
     )  # fmt: skip
 
-    assert [{0}, {2}, {2}, {0}, {0}, {7}] == [set(planned.causes) for planned in found]
-    assert [(), (), (), (2,), (2,), ()] == [tuple(planned.overlaps) for planned in found]
+    assert [{0}, {2}, {2}, {0}, {0}, {7}] == [set(planned.causes) for planned in found.messages]
+    assert [(), (), (), (2,), (2,), ()] == overlapped(found)
 
 
 def test_progress_has_the_owner_of_its_token() -> None:
@@ -255,7 +264,7 @@ def test_strict_waits_for_all_before() -> None:
     )
 
     assert [[], [2], [4]] == causes(*events, strict=True)
-    assert [(), (), ()] == [tuple(planned.overlaps) for planned in messages(*events, strict=True)]
+    assert [(), (), ()] == overlapped(plan_of(*events, strict=True))
 
 
 def test_gaps_are_paced_per_request_from_the_cause() -> None:
@@ -403,8 +412,8 @@ def test_an_overlapped_answer_keeps_its_head() -> None:
     json = http(*asked, answers(1, response(1)))
     stream = http(*asked, opens(1), says(1, response(1)), ends(1))
 
-    assert [(3,), (3,), ()] == [tuple(planned.overlaps) for planned in json.messages]
-    assert [(), (3,), (3,)] == [tuple(planned.overlaps) for planned in stream.messages]
+    assert [(3,), (3,), ()] == overlapped(json)
+    assert [(), (3,), (3,)] == overlapped(stream)
 
 
 def test_streams_that_end_with_the_session() -> None:
@@ -481,7 +490,7 @@ def test_what_follows_when_its_client_has_left() -> None:
     """It gives a live client the time to leave there too, and does not wait for ever."""
     found = http(post(1, A), opens(1), ends(1, "closed", C2S), says(1, response(1)), ends(1))
 
-    assert [(), (NEVER,), (NEVER,)] == [tuple(planned.overlaps) for planned in found.messages]
+    assert [(), (NEVER,), (NEVER,)] == overlapped(found)
 
 
 def test_streams_by_the_ids_of_their_events() -> None:

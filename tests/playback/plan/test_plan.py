@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcpmock.playback.plan.builder import build_plan
-from mcpmock.playback.plan.plan import ReplayPlan
+from mcpmock.playback.plan.plan import NO_OVERLAPS, ReplayPlan
 from mcpmock.protocol.messages import ExchangeEnd, Frame
 from tests.support import (
     LOG,
@@ -63,7 +63,7 @@ def test_an_excerpt_is_what_belongs_to_one_request() -> None:
     excerpt = whole.excerpt(2)
 
     assert [4, 8] == [planned.index for planned in excerpt.messages]
-    assert [()] * 2 == [tuple(planned.overlaps) for planned in excerpt.messages]
+    assert [NO_OVERLAPS] * 2 == [planned.overlaps for planned in excerpt.messages]
     assert [2] == sorted(excerpt.client_events)
 
 
