@@ -26,7 +26,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from functools import cached_property
 from heapq import merge, nsmallest
-from itertools import islice
+from itertools import filterfalse, islice
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -278,10 +278,8 @@ class Matcher:
     """The client events that are used up, in the order they happened, and when that was."""
     first_place: int = 0
     """What was recorded before this client event answers nothing any more."""
-    _first: dict[tuple[int, bool, Key], int] = attrs.field(factory=dict)
+    _first: dict[Hashable, int] = attrs.field(factory=dict)
     """Where in the events of one key the first one is that may be unused; 0 if absent."""
-    _first_loose: dict[Hashable, int] = attrs.field(factory=dict)
-    """The same in the rows of a `LooseIndex`."""
     _passed: int = 0
     """How many client events strict order has behind it."""
 
@@ -353,7 +351,7 @@ class Matcher:
         asked = index.request(self._subject(live))
         if asked is None:
             return
-        rows = [self._unused(row, key, used=used) for key, row in index.rows(asked)]
+        rows = [row if used else self._unused(key, row) for key, row in index.rows(asked)]
         request = isinstance(live.content, (Request, Batch))
         own = _meta_leaves(asked.subject)
         has_meta = bool(index.metas or asked.subject.identity or own.values)
@@ -390,16 +388,16 @@ class Matcher:
         event = self.plan.client_events[index]
         return MatchResult(event, level, bindings, 0, (*allowed,), distance)
 
-    def _unused(self, row: list[int], key: Hashable, *, used: bool) -> Iterator[int]:
-        """Yield the client events of a row that are not used up; with `used` all."""
-        if used:
-            yield from row
-            return
-        first = self._first_loose.get(key, 0)
-        while first < len(row) and row[first] in self.happened:
+    def _unused(self, key: Hashable, row: Sequence[int]) -> Iterator[int]:
+        """Return the client events of one key that are not used up."""
+        # Used ones at the front are skipped once and for all: the nth of 100,000 equal calls costs
+        # no more than the first.
+        first = start = self._first.get(key, 0)
+        while first < len(row) and (row[first] in self.happened or row[first] < self.first_place):
             first += 1
-        self._first_loose[key] = first
-        yield from (index for index in islice(row, first, None) if index not in self.happened)
+        if first != start:
+            self._first[key] = first
+        return filterfalse(self.happened.__contains__, islice(row, first, None))
 
     def _loose_level(
         self,
@@ -660,11 +658,9 @@ class Matcher:
         bare = live.http is None
         table = self.index.by_key(META_LEVEL, bare=bare)
         for key in _keys(live, META_LEVEL):
-            self._first_unused(live, META_LEVEL, key)
-            first = self._first.get((META_LEVEL, bare, key), 0)
-            unused = filter(self._is_unused, islice(table.get(key, ()), first, None))
+            unused = self._unused((META_LEVEL, bare, key), table.get(key, ()))
             found |= {index: Bindings() for index in islice(unused, _MAX_COMPARED)}
-        for index in filter(self._is_unused, self.index.with_placeholders):
+        for index in filterfalse(self.happened.__contains__, self.index.with_placeholders):
             bindings = self._bind(index, live, META_LEVEL)
             if bindings is not None:
                 found[index] = bindings
@@ -682,9 +678,6 @@ class Matcher:
         """Return a match with how far the client's own members of `_meta` differ."""
         distance = self.index.meta(match.event.index).distance(own, self.bindings)
         return msgspec.structs.replace(match, distance=distance)
-
-    def _is_unused(self, index: int) -> bool:
-        return index not in self.happened
 
     def _find_handshake(self, live: MatchSubject, request: bool, level: int) -> MatchResult | None:
         """Return the nearest handshake, and of several the first."""
@@ -715,20 +708,9 @@ class Matcher:
 
     def _first_unused(self, live: MatchSubject, level: int, key: Key) -> int | None:
         bare = live.http is None
-        indices, place = self.index.by_key(level, bare=bare).get(key, ()), (level, bare, key)
-        # Used ones at the front are skipped once and for all: the nth of 100,000 equal calls costs
-        # no more than the first.
-        first = start = self._first.get(place, 0)
-        while first < len(indices) and (
-            indices[first] in self.happened or indices[first] < self.first_place
-        ):
-            first += 1
-        if first != start:
-            self._first[place] = first
-        for index in islice(indices, first, None):
-            if index not in self.happened and self._eligible(index, live, level):
-                return index
-        return None
+        row = self.index.by_key(level, bare=bare).get(key, ())
+        unused = self._unused((level, bare, key), row)
+        return next((index for index in unused if self._eligible(index, live, level)), None)
 
     def _eligible(self, index: int, live: MatchSubject, level: int) -> bool:
         """Return whether a head may differ: a good request never gets the refusal of a bad one, nor
