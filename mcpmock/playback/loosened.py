@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 from msgspec import UNSET
 
-from mcpmock.matching.match_rule import Label, MatchRule, MatchRules, Selected
+from mcpmock.matching.match_rule import Label, MatchRules, Selected
 from mcpmock.matching.paths import Place, spell_step
 from mcpmock.protocol.mirrored_headers import is_mirror
 
@@ -35,33 +35,6 @@ MayBind = Callable[[Iterable[tuple[str, str]]], bool]
 
 def _may_always(_bindings: Iterable[tuple[str, str]]) -> bool:
     return True
-
-
-ClientMeta = tuple[dict[Place, Any], dict[Place, Any]]
-"""What a request says of its client: what the first level alone compares, and what the last level
-does not compare.
-"""
-
-
-def client_meta(subject: MatchSubject) -> ClientMeta:
-    """Return what a request says of its client in `_meta`."""
-    return subject.identity, subject.own_meta
-
-
-@attrs.frozen
-class AllowedDifference:
-    """A place where two requests differ, and the rule that allows it."""
-
-    place: Place
-    recorded: Any
-    live: Any
-    rule: MatchRule
-
-    @property
-    def path(self) -> str:
-        """The place as JSONPath, short where it is inside the params."""
-        place = self.place[1:] if self.place[:1] == ("params",) else self.place
-        return "$" + "".join(map(spell_step, place))
 
 
 @attrs.define
@@ -115,13 +88,11 @@ def loosen(rules: MatchRules, method: str, params: Any, *, whole: bool = False) 
 
 def allowed_differences(
     recorded: Loosened, live: Loosened, bindings: Bindings, may_bind: MayBind = _may_always
-) -> list[AllowedDifference] | None:
-    """Return where two messages of one key differ, each place with the rule that allows it; None if
-    no rule allows one of them.
-    """
-    found: list[AllowedDifference] = []
+) -> list[Mismatch] | None:
+    """Return where two messages of one key differ; None if no rule allows one of these places."""
+    found: list[Mismatch] = []
     for one in _differences(recorded, live, bindings, may_bind):
-        if isinstance(one, Mismatch):
+        if not one.allowed:
             return None
         found.append(one)
     return found
@@ -134,7 +105,7 @@ def all_differences(
     level: int,
     bindings: Bindings,
     may_bind: MayBind = _may_always,
-) -> tuple[list[Mismatch], list[AllowedDifference]]:
+) -> tuple[list[Mismatch], list[Mismatch]]:
     """Return where the params of two requests differ at a match level: the innermost places at
     which no rule allows it, and those at which one does.
     """
@@ -142,9 +113,9 @@ def all_differences(
         loosen(rules, asked.method, asked.at(level), whole=True) for asked in (recorded, live)
     )
     denied: list[Mismatch] = []
-    allowed: list[AllowedDifference] = []
+    allowed: list[Mismatch] = []
     for found in _differences(one, other, bindings, may_bind):
-        if isinstance(found, Mismatch):
+        if not found.allowed:
             # As `compare` has it, in the params; of a batch in the list of methods and params.
             first, rest = found.place[:1], found.place[1:]
             place = (*first, 1, *rest[1:]) if live.method == "batch" and first else rest
@@ -157,7 +128,7 @@ def all_differences(
 
 def _differences(
     recorded: Loosened, live: Loosened, bindings: Bindings, may_bind: MayBind
-) -> Iterator[AllowedDifference | Mismatch]:
+) -> Iterator[Mismatch]:
     pair = _Pair(recorded.selected, live.selected, bindings, may_bind)
     for place in dict.fromkeys((*recorded.values, *live.values)):
         values = recorded.values.get(place, UNSET), live.values.get(place, UNSET)
@@ -165,7 +136,7 @@ def _differences(
 
 
 def bind_rest(
-    recorded: Any, live: Any, found: Sequence[AllowedDifference], bindings: Bindings
+    recorded: Any, live: Any, found: Sequence[Mismatch], bindings: Bindings
 ) -> Bindings | None:
     """Return the bindings under which all that no rule allowed to differ in two documents is
     equal, and besides them what placeholders can stand for where it did.
@@ -184,13 +155,9 @@ def bind_rest(
     return unify(one, other, bindings)
 
 
-def mirrors(
-    differing: Iterable[AllowedDifference | Mismatch], one: Fingerprint, other: Fingerprint
-) -> set[str]:
+def mirrors(differing: Iterable[Mismatch], one: Fingerprint, other: Fingerprint) -> set[str]:
     """Return the header fields of two requests that repeat values which may differ."""
-    differences = (
-        found for place in differing for found in compare(place.recorded, place.live, place.path)
-    )
+    differences = (found for place in differing for found in compare(place.recorded, place.live))
     pairs = {(_text(found.recorded), _text(found.live)) for found in differences}
     names = filter(is_mirror, {**one, **other})
     return {name for name in names if (one.get(name), other.get(name)) in pairs}
@@ -215,7 +182,7 @@ class _Pair:
 
     def differences(
         self, at: Place, live_at: Place, recorded: Any, live: Any
-    ) -> Iterator[AllowedDifference | Mismatch]:
+    ) -> Iterator[Mismatch]:
         """Yield where two values differ: the outermost places at which a rule allows it, and the
         innermost at which none does.
         """
@@ -227,7 +194,7 @@ class _Pair:
         }:
             in_any_order = rule.is_unordered and self._is_permuted(at, live_at, recorded, live)
             if in_any_order or rule.allows(recorded, live):
-                yield AllowedDifference(at, recorded, live, rule)
+                yield Mismatch(_path(at), recorded, live, at, allowed=True)
                 return
         inner = (
             one
@@ -239,7 +206,7 @@ class _Pair:
         elif isinstance(recorded, list) and isinstance(live, list):
             # Where the lengths differ, what was put in or left out moves all that is behind it.
             found = [*inner] if len(recorded) != len(live) else inner
-            if isinstance(found, list) and any(isinstance(one, Mismatch) for one in found):
+            if isinstance(found, list) and not all(one.allowed for one in found):
                 found = [Mismatch("", recorded, live, at)]
             yield from found
         else:
@@ -260,8 +227,7 @@ class _Pair:
     def _is_allowed(self, at: Place, live_at: Place, recorded: Any, live: Any) -> bool:
         """Return whether two values are equal under the rules."""
         alone = _Pair(self.recorded, self.live, self.bindings, self.may_bind)
-        found = alone.differences(at, live_at, recorded, live)
-        return not any(isinstance(one, Mismatch) for one in found)
+        return all(one.allowed for one in alone.differences(at, live_at, recorded, live))
 
     def _is_permuted(self, at: Place, live_at: Place, recorded: Any, live: Any) -> bool:
         """Return whether two lists have the same members, each as often, under the rules on
@@ -285,6 +251,11 @@ class _Pair:
         ]
         taken: dict[int, int] = {}
         return all(_find_partner(i, fits, taken, set()) for i in range(len(fits)))
+
+
+def _path(place: Place) -> str:
+    """Return a place as JSONPath, short where it is inside the params."""
+    return "$" + "".join(map(spell_step, place[1:] if place[:1] == ("params",) else place))
 
 
 def _steps(recorded: Any, live: Any) -> Iterator[tuple[str | int, Any, Any]]:
@@ -345,8 +316,6 @@ class LooseIndex:
     _rows: dict[Hashable, list[int]] = attrs.field(factory=dict)
     """By labels and rest; those that hold placeholders by labels."""
     _requests: dict[int, Loosened] = attrs.field(factory=dict)
-    metas: dict[int, ClientMeta] = attrs.field(factory=dict)
-    """What the requests say of their clients, of those that do."""
 
     def request(self, subject: MatchSubject | None) -> LooseRequest | None:
         """Return a request as rules see it; None if they are not for it: handshakes, requests
@@ -368,8 +337,6 @@ class LooseIndex:
         key = loosened.labels if holds_placeholder else (loosened.labels, loosened.rest)
         self._rows.setdefault(key, []).append(index)
         self._requests[index] = loosened
-        if any(meta := client_meta(request.subject)):
-            self.metas[index] = meta
 
     def distance(self, index: int, live: LooseRequest, bindings: Bindings) -> tuple[int, int]:
         """Return how far a recorded request is from a live one (`Leaves.distance`)."""
@@ -384,7 +351,7 @@ class LooseIndex:
 
     def compare(
         self, index: int, live: LooseRequest, bindings: Bindings
-    ) -> tuple[list[AllowedDifference], Bindings] | None:
+    ) -> tuple[list[Mismatch], Bindings] | None:
         """Return what the rules allow to differ between a recorded request and a live one, and the
         values of its placeholders; None if they are not equal under the rules.
         """

@@ -27,7 +27,7 @@ from contextlib import suppress
 from functools import cached_property
 from heapq import merge, nsmallest
 from itertools import filterfalse, islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import msgspec
@@ -89,7 +89,7 @@ if TYPE_CHECKING:
 
     from .answer_index import AnswerIndex
     from .echo import Variables
-    from .loosened import AllowedDifference, LooseIndex, LooseRequest
+    from .loosened import LooseIndex, LooseRequest
 
 
 # A Struct, because one is made for every message: a frozen attrs class sets each field by
@@ -103,8 +103,8 @@ class MatchResult(msgspec.Struct, frozen=True):
     level: int = 0
     bindings: Bindings = msgspec.field(default_factory=dict)
     handshake_distance: int = 0
-    allowed: tuple[Any, ...] = ()
-    """Where it differs, and by which rules it may: each an `AllowedDifference`."""
+    allowed: tuple[Mismatch, ...] = ()
+    """Where it differs and may, by rules of the user."""
     distance: tuple[int, int] = (0, 0)
     """How far it differs (`Leaves.distance`)."""
 
@@ -354,7 +354,7 @@ class Matcher:
         rows = [row if used else self._unused(key, row) for key, row in index.rows(asked)]
         request = isinstance(live.content, (Request, Batch))
         own = _meta_leaves(asked.subject)
-        has_meta = bool(index.metas or asked.subject.identity or own.values)
+        has_meta = bool(self.index.keys.has_meta or asked.subject.identity or own.values)
         near = sorted(
             (
                 index.distance(place, asked, self.bindings),
@@ -404,18 +404,18 @@ class Matcher:
         index: int,
         live: ClientMessage,
         asked: LooseRequest,
-        allowed: Sequence[AllowedDifference],
+        allowed: Sequence[Mismatch],
     ) -> int | None:
         """Return the strictest level at which two requests that are equal under the rules are equal
         in the rest; None without one.
         """
-        metas = self.index.loosened(self.levels - 1).metas
-        identity, own = metas.get(index, ({}, {}))
+        subject = self.index.subject(self.plan.client_events[index])
+        assert subject is not None
         # What the loosest level compares was judged under the rules.
         loosest = self.levels - 1
-        same_client = not loosest or identity == asked.subject.identity
-        same_meta = loosest < META_LEVEL or own == asked.subject.own_meta
-        recorded, now = self.index.heads(index), asked.subject.http
+        same_client = not loosest or subject.identity == asked.subject.identity
+        same_meta = loosest < META_LEVEL or subject.own_meta == asked.subject.own_meta
+        recorded, now = subject.http, asked.subject.http
         if recorded is not None and now is not None:
             from .loosened import mirrors
 
@@ -484,7 +484,7 @@ class Matcher:
 
     def _differences(
         self, recorded: MatchSubject, live: MatchSubject
-    ) -> tuple[list[Mismatch], list[AllowedDifference]]:
+    ) -> tuple[list[Mismatch], list[Mismatch]]:
         """Return where the params of two requests differ, at the loosest level: where no rule
         allows it, and where one does.
         """
@@ -504,7 +504,7 @@ class Matcher:
         event: ClientEvent,
         recorded: MatchSubject,
         live: MatchSubject,
-        differing: Sequence[AllowedDifference | Mismatch],
+        differing: Sequence[Mismatch],
     ) -> list[Mismatch]:
         """Return the header fields that keep a recorded request from answering, but for those that
         repeat a value of the body that differs.

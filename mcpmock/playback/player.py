@@ -56,7 +56,7 @@ from .repeats import Repeats
 from .request_assembly import ClientMessage, RequestAssembly
 from .request_key import MATCH_LEVELS, MatchSubject, named
 from .session_selection import PlayerOptions, SessionSelection
-from .variables import Bindings, Mismatch
+from .variables import Bindings
 
 __all__ = ["Player", "PlayerNote", "PlayerOptions", "Report", "SessionSelection"]
 
@@ -403,9 +403,7 @@ class Player(Stage):
         method, name = live.subject.method, named(live.subject.method, live.subject.params)
         n = found.number(found.match)
         if self.selection.options.notes:
-            allowed = found.match.allowed
-            places = tuple(Mismatch(one.path, one.recorded, one.live, one.place) for one in allowed)
-            (near,), _ = self._hide_secrets([NearMiss(n, "", places)], live)
+            (near,), _ = self._hide_secrets([NearMiss(n, "", found.match.allowed)], live)
             self.report(PlayerNote(method, f"event {n} answers it by a rule{near.describe()}"))
         if (method, name) in self._said:
             return

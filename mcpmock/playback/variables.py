@@ -51,6 +51,8 @@ class Mismatch:
     live: Any
     place: Place = attrs.field(default=(), eq=False)
     """The same as a place in the decoded value."""
+    allowed: bool = attrs.field(default=False, eq=False)
+    """A rule of the user allows it."""
 
 
 def compare(
