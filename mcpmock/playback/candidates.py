@@ -342,17 +342,19 @@ def _content(planned: PlannedMessage) -> object:
     return type(planned.frame.fact), planned.frame.raw
 
 
-class Loosely(Struct, frozen=True):
-    """What a candidate has for a live request that it has not exactly so."""
+class CandidateMatch(Struct, frozen=True):
+    """A candidate that knows a live message, and what the message stands for there."""
 
     candidate: Candidate
     match: MatchResult
-    """The nearest."""
+    """The nearest, where it is not exactly so."""
     _others: Iterable[MatchResult] = ()
     """The others, the nearest first; read once."""
 
     @classmethod
-    def first(cls, candidate: Candidate, matches: Iterable[MatchResult]) -> Iterator[Loosely]:
+    def first(
+        cls, candidate: Candidate, matches: Iterable[MatchResult]
+    ) -> Iterator[CandidateMatch]:
         """Yield the nearest of some matches, if there are any."""
         found = iter(matches)
         for match in found:
@@ -370,8 +372,6 @@ class Loosely(Struct, frozen=True):
         return self.candidate.plan.episode.events[match.event.index].n
 
 
-Found = tuple[Candidate, MatchResult]
-"""A candidate that knows a live message, and what the message stands for there."""
 Accept = Callable[[Candidate, ClientMessage, float], bool]
 """Lets a candidate follow a message if it knows it; gives whether it does."""
 
@@ -400,45 +400,52 @@ class Candidates:
         level; None if no candidate knows it.
         """
         found = self._find(live)
-        level = min((match.level for _, match in found), default=None)
-        if found and len(self.all) > 1:
-            found = [one for one in found if one[1].level == level]
-            found.sort(key=lambda one: (one[1].handshake_distance, one[1].distance))
-            self._prefer(found, now, keep=keep)
-        for candidate, match in found:
-            candidate.accept(match, live, now)
+        level = min((one.match.level for one in found), default=None)
+        found = [one for one in found if one.match.level == level]
+        found.sort(key=lambda one: (one.match.handshake_distance, one.match.distance))
+        self.accept(found, live, now, keep=keep)
         return level
 
-    def find_loosened(self, live: ClientMessage) -> list[Loosely]:
+    def find_loosened(self, live: ClientMessage) -> list[CandidateMatch]:
         """Return what the candidates have that is equal to a live request under the rules of the
         user, at the strictest level at which any has it; the nearest first.
         """
         found = [
             one
             for candidate in self.all
-            for one in Loosely.first(candidate, candidate.matcher.find_loosened(live))
+            for one in CandidateMatch.first(candidate, candidate.matcher.find_loosened(live))
         ]
         level = min((one.match.level for one in found), default=0)
         found = [one for one in found if one.match.level == level]
         return sorted(found, key=lambda one: one.match.distance)
 
-    def find_nearest(self, live: ClientMessage) -> list[Loosely]:
+    def find_nearest(self, live: ClientMessage) -> list[CandidateMatch]:
         """Return the candidate whose nearest unused request is the nearest, if any has one."""
         found = [
             one
             for candidate in self.all
-            for one in Loosely.first(candidate, candidate.matcher.nearest(live))
+            for one in CandidateMatch.first(candidate, candidate.matcher.nearest(live))
             if not candidate.used(one.match)
         ]
         return sorted(found, key=lambda one: one.match.distance)[:1]
 
-    def accept_loosely(
-        self, found: Sequence[Loosely], live: ClientMessage, now: float, *, keep: bool
+    def accept(
+        self, found: Sequence[CandidateMatch], live: ClientMessage, now: float, *, keep: bool
     ) -> None:
-        """Let these candidates follow a live request, the first as the lead; the others stay only
-        if `keep`.
+        """Let these candidates follow a live message, the first as the lead; the others stay,
+        behind them, only if `keep`.
         """
-        self._prefer([(one.candidate, one.match) for one in found], now, keep=keep)
+        if not found:
+            return
+        known, former = [one.candidate for one in found], self.lead
+        if keep:
+            ids = {id(candidate) for candidate in known}
+            known += [candidate for candidate in self.all if id(candidate) not in ids]
+        self.all = known
+        if former is not None and known[0] is not former:
+            self._answered |= former.answered_ids
+            known[0].take_over(former, self._answered, now)
+            former.fall_silent()
         for one in found:
             one.candidate.accept(one.match, live, now)
 
@@ -448,11 +455,12 @@ class Candidates:
         the one that knows it at the strictest level first.
         """
         found = self._find(live)
-        if found and isinstance(live.frame.fact, HttpRequest):
-            found.sort(key=lambda one: one[1].level)
-            self._prefer(found, now, keep=True)
-        for candidate, match in found:
-            candidate.accept(match, live, now)
+        if isinstance(live.frame.fact, HttpRequest):
+            found.sort(key=lambda one: one.match.level)
+            self.accept(found, live, now, keep=True)
+        else:
+            for one in found:
+                one.candidate.accept(one.match, live, now)
         return bool(found)
 
     def accept_by_id(self, accept: Accept, live: ClientMessage, now: float) -> bool:
@@ -460,20 +468,7 @@ class Candidates:
         accepted = [accept(candidate, live, now) for candidate in self.all]
         return any(accepted)
 
-    def _find(self, live: ClientMessage) -> list[Found]:
+    def _find(self, live: ClientMessage) -> list[CandidateMatch]:
         """Return the candidates that know a live message, at any level, in their order."""
         matches = ((candidate, candidate.matcher.find(live)) for candidate in self.all)
-        return [(candidate, match) for candidate, match in matches if match is not None]
-
-    def _prefer(self, found: list[Found], now: float, *, keep: bool) -> None:
-        """Put these candidates before the others, in this order; the others stay only if `keep`."""
-        former = self.lead
-        known = [candidate for candidate, _ in found]
-        if keep:
-            ids = {id(candidate) for candidate in known}
-            known += [candidate for candidate in self.all if id(candidate) not in ids]
-        self.all = known
-        if former is not None and known[0] is not former:
-            self._answered |= former.answered_ids
-            known[0].take_over(former, self._answered, now)
-            former.fall_silent()
+        return [CandidateMatch(one, match) for one, match in matches if match is not None]

@@ -38,7 +38,7 @@ from mcpmock.protocol.messages import (
 )
 from mcpmock.protocol.revisions import initialized_version
 
-from .candidates import Candidate, Candidates, Loosely
+from .candidates import Candidate, CandidateMatch, Candidates
 from .fallback import (
     MAX_BATCH_MESSAGES,
     Fallback,
@@ -203,7 +203,7 @@ class Player(Stage):
 
     @abstractmethod
     def _accept_found(
-        self, found: list[Loosely], live: ClientMessage, now: float, *, keep: bool
+        self, found: list[CandidateMatch], live: ClientMessage, now: float, *, keep: bool
     ) -> None:
         """Answer as the first of these, which is near; others stay candidates only if `keep`."""
 
@@ -343,12 +343,12 @@ class Player(Stage):
 
     def _accept_loosely(
         self,
-        find: Callable[[ClientMessage], list[Loosely]],
+        find: Callable[[ClientMessage], list[CandidateMatch]],
         live: ClientMessage,
         now: float,
         *,
         keep: bool = False,
-    ) -> Loosely | None:
+    ) -> CandidateMatch | None:
         found = [] if self._stubs else find(live)
         if found:
             self._accept_found(found, live, now, keep=keep)
@@ -359,12 +359,12 @@ class Player(Stage):
         live: ClientMessage,
         now: float,
         find: Callable[[Matcher], Iterable[MatchResult]],
-    ) -> Loosely | None:
+    ) -> CandidateMatch | None:
         """Answer once more as the nearest of these requests, of all candidates."""
         found = [
             one
             for candidate in self._candidates.all
-            for one in Loosely.first(candidate, find(candidate.matcher))
+            for one in CandidateMatch.first(candidate, find(candidate.matcher))
         ]
         if not found:
             return None
@@ -374,7 +374,7 @@ class Player(Stage):
         taken = self._repeats.play(nearest.candidate, live, alike, now)
         # Stubs use nothing up, so each of the others would do as well.
         others = [one for one in near if self._stubs and one is not taken]
-        return Loosely(nearest.candidate, taken, others)
+        return CandidateMatch(nearest.candidate, taken, others)
 
     def _answer_nearest(self, live: ClientMessage, now: float) -> bool:
         """Answer as the nearest request of the same tool, prompt or resource, and say so."""
@@ -397,7 +397,7 @@ class Player(Stage):
         )
         return True
 
-    def _report_rules(self, live: ClientMessage, found: Loosely) -> None:
+    def _report_rules(self, live: ClientMessage, found: CandidateMatch) -> None:
         """Report what the rules made equal, and once for each tool that it may be the wrong one."""
         assert live.subject is not None
         method, name = live.subject.method, named(live.subject.method, live.subject.params)

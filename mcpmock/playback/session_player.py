@@ -27,7 +27,7 @@ from mcpmock.pipeline.stage import Action
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.messages import Frame, HttpRequest, HttpResponse, Notification, Response
 
-from .candidates import Accept, Candidate, Loosely
+from .candidates import Accept, Candidate, CandidateMatch
 from .fallback import PROBE
 from .header_verdicts import MIN_ERROR_STATUS
 from .known_answers import KnownAnswers
@@ -113,9 +113,9 @@ class SessionPlayer(Player):
         return True
 
     def _accept_found(
-        self, found: list[Loosely], live: ClientMessage, now: float, *, keep: bool
+        self, found: list[CandidateMatch], live: ClientMessage, now: float, *, keep: bool
     ) -> None:
-        self._candidates.accept_loosely(found, live, now, keep=keep)
+        self._candidates.accept(found, live, now, keep=keep)
         self._note_lead()
 
     def _translations(self, live: ClientMessage) -> list[Candidate] | None:

@@ -14,7 +14,7 @@ import attrs
 
 from mcpmock.pipeline.stage import Action
 
-from .candidates import Candidate, Loosely
+from .candidates import Candidate, CandidateMatch
 from .matcher import MatchResult
 from .player import Player
 from .request_assembly import ClientMessage
@@ -63,7 +63,7 @@ class StatelessPlayer(Player):
 
     def _accept_found(
         self,
-        found: list[Loosely],
+        found: list[CandidateMatch],
         live: ClientMessage,
         now: float,
         *,
