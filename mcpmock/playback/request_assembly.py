@@ -123,7 +123,7 @@ class RequestAssembly:
     """Those of them whose response head was sent."""
     paths: set[str] = attrs.field(factory=set)
     """Where messages were posted."""
-    _heads: dict[int, Frame] = attrs.field(factory=dict)
+    _heads: dict[int, HttpRequest] = attrs.field(factory=dict)
     """The request heads whose bodies are still to come."""
     _reassembly: Reassembly = attrs.field(factory=Reassembly)
     _on_http: bool = False
@@ -142,13 +142,21 @@ class RequestAssembly:
         if exchange is None:
             return ClientMessage(frame)
         if isinstance(fact, HttpRequest):
-            return self._begin(frame, exchange, fact)
+            self._on_http = True
+            self.open.add(exchange)
+            if not fact.has_body:
+                return ClientMessage(frame, fact)
+            self._heads[exchange] = fact
+            return None
         if isinstance(fact, ExchangeEnd):
-            self._forget(exchange)
+            self._close(exchange)
+            self._heads.pop(exchange, None)
+            self._reassembly.cut(C2S, exchange)
             return ClientMessage(frame)
         if isinstance(fact, HttpBody):
-            beginning = self._heads.pop(exchange, None)
-            return None if beginning is None else _without_body(beginning)
+            head = self._heads.pop(exchange, None)
+            without = Frame(C2S, fact=head, exchange=exchange)
+            return None if head is None else ClientMessage(without, head)
         return ClientMessage(frame, self.take_head(exchange))
 
     def sendable(self, frames: list[Frame]) -> list[Frame]:
@@ -157,32 +165,16 @@ class RequestAssembly:
             return frames
         return [frame for frame in frames if frame.exchange is None or self._may_send(frame)]
 
-    def _begin(self, frame: Frame, exchange: int, head: HttpRequest) -> ClientMessage | None:
-        self._on_http = True
-        self.open.add(exchange)
-        if not head.has_body:
-            return _without_body(frame)
-        self._heads[exchange] = frame
-        return None
-
     def head(self, exchange: int) -> HttpRequest | None:
         """Return the head of a request whose body is still to come."""
-        frame = self._heads.get(exchange)
-        return None if frame is None or not isinstance(frame.fact, HttpRequest) else frame.fact
+        return self._heads.get(exchange)
 
     def take_head(self, exchange: int | None) -> HttpRequest | None:
         """Return the head of an exchange whose message is whole: messages are posted there."""
-        frame = None if exchange is None else self._heads.pop(exchange, None)
-        head = None if frame is None else frame.fact
-        if not isinstance(head, HttpRequest):
-            return None
-        self.paths.add(head.path)
+        head = None if exchange is None else self._heads.pop(exchange, None)
+        if head is not None:
+            self.paths.add(head.path)
         return head
-
-    def _forget(self, exchange: int) -> None:
-        self._close(exchange)
-        self._heads.pop(exchange, None)
-        self._reassembly.cut(C2S, exchange)
 
     def _close(self, exchange: int) -> None:
         self.open.discard(exchange)
@@ -200,8 +192,3 @@ class RequestAssembly:
         if isinstance(frame.fact, ExchangeEnd):
             self._close(exchange)
         return True
-
-
-def _without_body(frame: Frame) -> ClientMessage:
-    head = frame.fact
-    return ClientMessage(frame, head if isinstance(head, HttpRequest) else None)
