@@ -404,29 +404,17 @@ class KnownAnswers:
 
     def _take_request(self, frame: Frame, request: Request, now: float) -> None:
         key, token = spelling(request.method, request.params)
-        if len(self.cursors) == 1 and request.method not in BY_METHOD_ALONE:
-            known = self.cursors[0].find(frame, request, key)
-            if known is None:
-                raise _Unknown
-            self.asked = True
-            self.cursors[0].use(known, now, LiveCall(request.id, token))
-            self._release(known, now)
-            return
         found = [(one, one.find(frame, request, key)) for one in self.cursors]
         if request.method in BY_METHOD_ALONE:
             found = self._prefer_nearest(frame, request, found)
-        number = found[0][1]
-        if number is None:
+        if found[0][1] is None:
             raise _Unknown
         if len(found) > 1:
-            found = [(one, known) for one, known in found if known is not None]
+            found = [(one, number) for one, number in found if number is not None]
             self.cursors = [one for one, _ in found]
             self._look_ahead()
-        for one, known in found:
-            if known is not None:
-                one.use(known, now, LiveCall(request.id, token))
         self.asked = True
-        self._release(number, now)
+        self._use(found, now, LiveCall(request.id, token))
 
     def _prefer_nearest(
         self, frame: Frame, request: Request, found: list[tuple[EpisodeCursor, int | None]]
@@ -484,11 +472,16 @@ class KnownAnswers:
 
     # What the server sends.
 
-    def _use(self, found: Sequence[tuple[EpisodeCursor, int | None]], now: float) -> None:
+    def _use(
+        self,
+        found: Sequence[tuple[EpisodeCursor, int | None]],
+        now: float,
+        call: LiveCall | None = None,
+    ) -> None:
         """Note what happened in each episode, and release what waited for it."""
         for one, number in found:
             if number is not None:
-                one.use(number, now)
+                one.use(number, now, call)
         number = found[0][1]
         if number is not None:
             self._release(number, now)
