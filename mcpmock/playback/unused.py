@@ -5,18 +5,18 @@ Used by `playback.player` and `testing.unused`; `playback.candidates` knows what
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from mcpmock.printable import first_of, many
-from mcpmock.protocol.messages import encode
+from mcpmock.protocol.messages import decode, encode
 from mcpmock.redaction.placeholders import fill
 
 from .candidates import Candidate
-from .request_key import MatchSubject, match_subject
+from .miss import request_words
+from .request_key import match_subject
 
 MAX_NAMED_REQUESTS = 10
 """How many unused requests are named; the others are counted."""
-_MAX_ARGUMENTS_LENGTH = 80
 
 
 def leftovers(candidate: Candidate) -> list[str]:
@@ -41,26 +41,14 @@ def unused_requests(candidate: Candidate) -> dict[int, str]:
     for event in candidate.unused:
         subject = match_subject(event.frame)
         if subject is not None:
-            described[event.index] = f"{_describe(subject, texts)} (event {events[event.index].n})"
+            # What is nested too deeply to be decoded has no words.
+            params = None if isinstance(subject.params, bytes) else subject.params
+            params = decode(fill(encode(params), texts)) if texts else params
+            request = f"{subject.method} {request_words(subject.method, params)}".rstrip()
+            described[event.index] = f"{request} (event {events[event.index].n})"
     return described
 
 
 def list_requests(requests: Sequence[str]) -> str:
     """Return the first of them, and how many more there are."""
     return first_of(requests, MAX_NAMED_REQUESTS)
-
-
-def _describe(subject: MatchSubject, texts: Mapping[str, str]) -> str:
-    """Return a request in words, with these texts in the place of their placeholders."""
-    params = subject.params
-    name = params.get("name") if isinstance(params, dict) else None
-    words = [subject.method]
-    if isinstance(params, dict) and isinstance(name, str):
-        words.append(name)
-        params = params.get("arguments")
-    if params:
-        raw = params if isinstance(params, bytes) else encode(params)
-        text = (fill(raw, texts) if texts else raw).decode("utf-8", "replace")
-        cut = len(text) > _MAX_ARGUMENTS_LENGTH
-        words.append(text[:_MAX_ARGUMENTS_LENGTH] + "..." if cut else text)
-    return " ".join(words)

@@ -211,9 +211,9 @@ def test_hostile_names() -> None:
     ("raw", "described"),
     [
         (call(2, "b", city="Oslo"), 'tools/call b {"city":"Oslo"}'),
-        (call(2, "b", text="x" * 99), f'tools/call b {{"text":"{"x" * 71}...'),
+        (call(2, "b", text="x" * 99), f'tools/call b {{"text":"{"x" * 68}...'),
         (request(2, "prompts/get", {"name": "p", "arguments": {"a": 1}}), 'prompts/get p {"a":1}'),
-        (request(2, "resources/read", {"uri": "a://b"}), 'resources/read {"uri":"a://b"}'),
+        (request(2, "resources/read", {"uri": "a://b"}), "resources/read a://b"),
         (request(2, "tools/list"), "tools/list"),
     ],
 )
