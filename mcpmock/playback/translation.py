@@ -118,9 +118,8 @@ def revisions_spoken(events: Iterable[Event]) -> Iterator[str]:
 
 def translate(episode: Episode, revision: str) -> Episode:
     """Return the episode as a client of this revision would have seen it."""
-    reading = _Reading.of(episode.events, revision)
     era = _ToModern if is_modern(revision) else _ToLegacy
-    events = list(era(reading, revision, episode.take.transport).events())
+    events = list(era(episode.events, revision, episode.take.transport).events())
     return msgspec.structs.replace(episode, events=events, parts=[])
 
 
@@ -131,41 +130,6 @@ class _Line:
     frame: Frame
     message: Message
     call: PendingCall | None
-
-
-@attrs.frozen
-class _Reading:
-    """What the messages of an episode are to each other, by the index of their event."""
-
-    events: Sequence[Event]
-    lines: dict[int, _Line]
-    left_out: set[int]
-    """The indices of the calls that have no counterpart."""
-    headed: bool
-    """Whether heads were recorded."""
-
-    @classmethod
-    def of(cls, events: Sequence[Event], revision: str) -> _Reading:
-        modern = is_modern(revision)
-        lines = dict(_lines(events))
-        left_out = {
-            line.call.index
-            for line in lines.values()
-            if line.call is not None and _has_no_counterpart(line, revision, modern)
-        }
-        headed = any(isinstance(event.http, dict) for event in events)
-        return cls(events, lines, left_out, headed)
-
-    def stays(self, index: int, revision: str) -> bool:
-        """Return whether a message has a counterpart."""
-        line = self.lines[index]
-        if line.call is not None and line.call.index in self.left_out:
-            return False
-        message = line.message
-        if isinstance(message, Request | Notification):
-            return _has_method(message.method, revision, line.frame)
-        # Client responses answer requests of the server, which only legacy revisions have.
-        return not isinstance(message, Response) or line.frame.direction is S2C
 
 
 def _lines(events: Sequence[Event]) -> Iterator[tuple[int, _Line]]:
@@ -212,14 +176,39 @@ def _has_method(method: str, revision: str, frame: Frame) -> bool:
 class _Translation:
     """What both directions have in common. A subclass says what becomes of messages and heads."""
 
-    reading: _Reading
+    recorded: Sequence[Event]
     revision: str
     transport: str
+
+    @cached_property
+    def lines(self) -> dict[int, _Line]:
+        """The messages, by the index of their event."""
+        return dict(_lines(self.recorded))
+
+    @cached_property
+    def _left_out(self) -> set[int]:
+        """The indices of the calls that have no counterpart."""
+        modern = is_modern(self.revision)
+        return {
+            line.call.index
+            for line in self.lines.values()
+            if line.call is not None and _has_no_counterpart(line, self.revision, modern)
+        }
+
+    def _stays(self, index: int) -> bool:
+        line = self.lines[index]
+        if line.call is not None and line.call.index in self._left_out:
+            return False
+        message = line.message
+        if isinstance(message, Request | Notification):
+            return _has_method(message.method, self.revision, line.frame)
+        # Client responses answer requests of the server, which only legacy revisions have.
+        return not isinstance(message, Response) or line.frame.direction is S2C
 
     def events(self) -> Iterator[Event]:
         lost = self._lost_exchanges()
         fields: dict[int | None, Event] = {}
-        for index, event in enumerate(self.reading.events):
+        for index, event in enumerate(self.recorded):
             if event.x is not None and event.x in lost:
                 continue
             new = self._event(index, event)
@@ -235,10 +224,10 @@ class _Translation:
 
     def _event(self, index: int, event: Event) -> Event | None:
         """Return the event in the other era; None if it has no counterpart."""
-        line, frame = self.reading.lines.get(index), event.frame
+        line, frame = self.lines.get(index), event.frame
         if line is None or frame is None:
             return event if frame is None else _with_frame(event, self.fact(frame))
-        new = self.message(line) if self.reading.stays(index, self.revision) else None
+        new = self.message(line) if self._stays(index) else None
         if new is None or new is line.frame.raw:
             return event if new is not None else None
         return _with_raw(event, line.frame, new)
@@ -278,19 +267,19 @@ class _Translation:
         """The client's messages by their exchange."""
         return {
             line.frame.exchange: line.message
-            for line in self.reading.lines.values()
+            for line in self.lines.values()
             if line.frame.direction is C2S and line.frame.exchange is not None
         }
 
     def _lost_exchanges(self) -> set[int]:
         """Return the exchanges whose request has no counterpart."""
         lost = set()
-        for index, event in enumerate(self.reading.events):
+        for index, event in enumerate(self.recorded):
             frame = event.frame
             if event.x is None or frame is None or frame.direction is S2C:
                 continue
-            if index in self.reading.lines:
-                lost |= set() if self.reading.stays(index, self.revision) else {event.x}
+            if index in self.lines:
+                lost |= set() if self._stays(index) else {event.x}
             elif _is_bodiless(event) and self.loses_streams:
                 lost.add(event.x)
         return lost
@@ -378,7 +367,7 @@ class _ToLegacy(_Translation):
         """The exchanges that carry the answer to a request."""
         return {
             line.frame.exchange
-            for line in self.reading.lines.values()
+            for line in self.lines.values()
             if isinstance(line.message, Response) and line.call is not None
         }
 
@@ -388,7 +377,7 @@ class _ToLegacy(_Translation):
         question = edit.request(_HANDSHAKE_ID, "initialize", params)
         answer = edit.response(_HANDSHAKE_ID, self._initialize_result())
         initialized = edit.notification("notifications/initialized")
-        if not self.reading.headed:
+        if not any(isinstance(event.http, dict) for event in self.recorded):
             frames = [Frame(C2S, question), Frame(S2C, answer), Frame(C2S, initialized)]
         elif self.transport == SSE:
             frames = self._on_event_stream(question, answer, initialized)
@@ -412,7 +401,7 @@ class _ToLegacy(_Translation):
 
     def _on_event_stream(self, question: bytes, answer: bytes, initialized: bytes) -> list[Frame]:
         x, head = self._new_exchange(), self._post()
-        streams = (e.x for e in self.reading.events if isinstance(e.sse, SseMeta))
+        streams = (e.x for e in self.recorded if isinstance(e.sse, SseMeta))
         stream = next(streams, None)
         return [
             *self._accepted(x, head, question),
@@ -432,13 +421,13 @@ class _ToLegacy(_Translation):
 
     def _post(self) -> HttpRequest:
         """Return the head of a recorded POST, without what is said about its body."""
-        facts = (event.frame.fact for event in self.reading.events if event.frame is not None)
+        facts = (event.frame.fact for event in self.recorded if event.frame is not None)
         posts = (one for one in facts if isinstance(one, HttpRequest) and one.method == "POST")
         head = next(posts, HttpRequest("POST", "/mcp", []))
         return msgspec.structs.replace(head, headers=_of_both_eras(head))
 
     def _new_exchange(self) -> int:
-        return 1 + max(event.x or 0 for event in self.reading.events)
+        return 1 + max(event.x or 0 for event in self.recorded)
 
     def _initialize_result(self) -> dict[str, Any]:
         """Make the result of `initialize` from the recorded discovery; without one, from what was
@@ -446,7 +435,7 @@ class _ToLegacy(_Translation):
         """
         result: dict[str, Any] = {"protocolVersion": self.revision}
         info: Any = None
-        for line in self.reading.lines.values():
+        for line in self.lines.values():
             message = line.message
             if not isinstance(message, Response) or line.frame.direction is C2S:
                 continue
@@ -465,9 +454,7 @@ class _ToLegacy(_Translation):
 
     def _capabilities_used(self) -> dict[str, Any]:
         asked = {
-            line.message.method
-            for line in self.reading.lines.values()
-            if isinstance(line.message, Request)
+            line.message.method for line in self.lines.values() if isinstance(line.message, Request)
         }
         return {
             capability: {}
