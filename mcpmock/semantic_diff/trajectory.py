@@ -21,7 +21,6 @@ from mcpmock.cassette.model import Take
 from mcpmock.matching.match_rule import MatchRules
 from mcpmock.playback.loosened import (
     FIXED_NAMES,
-    AllowedDifference,
     all_differences,
     bind_rest,
 )
@@ -161,7 +160,7 @@ class Trajectory:
         """Return where a recorded and a live call differ and no rule allows it."""
         return self._compared(i, j)[0]
 
-    def _compared(self, i: int, j: int) -> tuple[list[Mismatch], list[AllowedDifference]]:
+    def _compared(self, i: int, j: int) -> tuple[list[Mismatch], list[Mismatch]]:
         one, other = (MatchSubject(c.method, c.params) for c in (self.recorded[i], self.live[j]))
         return all_differences(self.rules, one, other, 0, self._bindings)
 
