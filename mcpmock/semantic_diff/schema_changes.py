@@ -237,13 +237,12 @@ class _Comparer:
         found = [*_type_changes(old, new, here)]
         yield from found
         numbers = [form.type_words & {"number", "integer"} for form in (old, new)]
-        typed, paired = bool(found) and numbers[0] != numbers[1], False
-        for kind in TYPES:
-            rows = old.types.get(kind, []), new.types.get(kind, [])
-            for one, other, effects in self._paired(*rows):
-                paired = paired or bool(one and other)
-                yield from self._alternative_changes(one, other, effects, typed=typed)
-        if not paired:
+        typed = bool(found) and numbers[0] != numbers[1]
+        rows = [(old.types.get(kind, []), new.types.get(kind, [])) for kind in TYPES]
+        pairs = [pair for row in rows for pair in self._paired(*row)]
+        for one, other, effects in pairs:
+            yield from self._alternative_changes(one, other, effects, typed=typed)
+        if not any(one and other for one, other, _ in pairs):
             yield from _note_changes(old.notes, new.notes)
 
     def _paired(

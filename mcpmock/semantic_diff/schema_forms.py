@@ -11,7 +11,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any
 
@@ -155,7 +155,7 @@ class Alternative:
             or self.conditions
         )
 
-    @property
+    @cached_property
     def named(self) -> dict[str, None]:
         """The members that it names, in order."""
         return {name: None for frame in self.frames for name in frame.named}

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mcpmock.semantic_diff import schema_changes as schema_changes_module
 from mcpmock.semantic_diff.schema_changes import INPUT, OUTPUT, Use, schema_changes
 from mcpmock.semantic_diff.severity import ABSENT, to_jsonpath
 
@@ -19,6 +20,10 @@ def told(old: Any, new: Any, use: Use = INPUT) -> list[str]:
 def of(required: list[str] | None = None, **properties: Any) -> dict[str, Any]:
     more = {} if required is None else {"required": required}
     return {"type": "object", "properties": properties, **more}
+
+
+def tagged(kind: str) -> dict[str, Any]:
+    return of(["kind"], kind={"const": kind})
 
 
 STRING, NUMBER = {"type": "string"}, {"type": "number"}
@@ -164,6 +169,13 @@ OTHER_NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "v
          ["schema-changed .oneOf", "output-constraint-loosened .oneOf[1].maximum"]),
         ({"allOf": [of(a=STRING)]}, of(a=NUMBER), ["type-changed .allOf[0].properties.a.type"],
          ["output-type-changed .allOf[0].properties.a.type"]),
+        ({"anyOf": [tagged("a"), tagged("b")], "title": "x"},
+         {"anyOf": [tagged("c"), tagged("d")], "title": "y"},
+         ["type-narrowed .anyOf[0]", "type-narrowed .anyOf[1]", "type-widened .anyOf[0]",
+          "type-widened .anyOf[1]", "description-changed .title"],
+         ["output-type-narrowed .anyOf[0]", "output-type-narrowed .anyOf[1]",
+          "output-type-widened .anyOf[0]", "output-type-widened .anyOf[1]",
+          "description-changed .title"]),
         ("no", "schema", ["schema-not-compared"], ["schema-not-compared"]),
     ],
 )  # fmt: skip
@@ -236,6 +248,15 @@ def test_references_that_lead_nowhere(reference: object) -> None:
 
     assert found
     assert told({"$ref": "#/$defs/a", "$defs": {"a": {"$ref": "#/$defs/a"}}}, {}) == []
+
+
+def test_wide_schemas_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of more members than a bound the first are compared."""
+    monkeypatch.setattr(schema_changes_module, "_MAX_COMPARED", 30)
+    old, new = (of(**{f"p{n}": {**leaf} for n in range(30)}) for leaf in (STRING, NUMBER))
+    found = [line.split()[0] for line in told(old, new)]
+
+    assert {"type-changed", "schema-not-compared"} == {*found}
 
 
 def test_deep_schemas_end() -> None:

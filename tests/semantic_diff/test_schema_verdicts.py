@@ -38,6 +38,17 @@ def branches(name: str, *row: Any) -> dict[str, Any]:
 REF = {"$ref": "#/$defs/A"}
 
 
+def back_and_forth(leaf: Any) -> dict[str, Any]:
+    refs = {name: {"$ref": f"#/$defs/{name}"} for name in "AB"}
+    defs = {
+        "A": of("b", b={"anyOf": [refs["B"], of("q", q=S)]}, leaf=leaf),
+        "B": of("a", a={"anyOf": [refs["A"], of("r", r=S)]}),
+    }
+    members = {"x": {"anyOf": [refs["A"], {"type": "object"}]},
+               "y": {"anyOf": [refs["B"], of("s", s=S)]}}  # fmt: skip
+    return {**of(**members), "$defs": defs}
+
+
 def resource(inner: Any) -> dict[str, Any]:
     named = {"$id": "https://x.example/a", **of(w=REF), "$defs": {"A": inner}}
     return refs(named, A=S)
@@ -227,6 +238,8 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "a pattern less of a closed one": (
         of(v={"patternProperties": {"^x": I, "y$": S}, "additionalProperties": False}),
         of(v={"patternProperties": {"y$": S}, "additionalProperties": False}), BOTH),
+    "in one that refers back, where another branch makes up for it": (
+        back_and_forth(S), back_and_forth({**S, "minLength": 1}), LESS),
     "a number within a constant": (of(a={"const": {"x": [1]}}), of(a={"enum": [{"x": [1.0]}]}), SAME),
     "a required one that is a map's": (
         {**of("a", a=I), "additionalProperties": I}, {"type": "object", "additionalProperties": I}, MORE),
@@ -416,6 +429,12 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "a union of a wrong form": (of(v={"anyOf": 5}), of(v={"anyOf": 6}), UNKNOWN),
     "a title of one of constants": (branches("anyOf", {"const": "a", "title": "x"}, {"const": "b"}),
                                     branches("anyOf", {"const": "a", "title": "y"}, {"const": "b"}), UNKNOWN),
+    "a title of one of two branches of a type": (
+        branches("anyOf", {**A, "title": "x"}, of("y", y=S)), branches("anyOf", {**A, "title": "y"}, of("y", y=S)), UNKNOWN),
+    "a title of a union, then of each branch": (
+        of(v={"title": "x", "anyOf": [S, NULL]}), branches("anyOf", *({**one, "title": "x"} for one in (S, NULL))), SAME),
+    "a title of a union, then of each branch that is left": (
+        of(v={"title": "x", "anyOf": [S, A, of("y", y=S)]}), branches("anyOf", *({**one, "title": "x"} for one in (S, A))), LESS),
     "a title of one of two types": (branches("anyOf", {**S, "title": "x"}, NULL), branches("anyOf", {**S, "title": "y"}, NULL), UNKNOWN),
     "a named one that matches a pattern": ({**of(a={}), "patternProperties": {"^a": S}},
                                            {**of(a={}), "patternProperties": {"^a": {**S, "minLength": 1}}}, LESS),
@@ -728,6 +747,15 @@ def test_unions_that_double_end() -> None:
     found = [one.rule for one in schema_changes(chain(S), chain(N), (), INPUT)]
 
     assert "schema-not-compared" in found
+
+
+def test_long_unions_in_another_order() -> None:
+    """They are the same up to a bound; beyond it, what is not found at its turn is another one."""
+    long = [of("v", v={**S, "minLength": n}) for n in range(60)]
+
+    assert SAME == verdicts(branches("anyOf", *long[:12]), branches("anyOf", *long[:12][::-1]))
+    assert SAME == verdicts(branches("anyOf", *long), branches("anyOf", *long))
+    assert SAME != verdicts(branches("anyOf", *long), branches("anyOf", *long[::-1]))
 
 
 def test_patterns_that_take_exponential_time() -> None:
