@@ -85,7 +85,7 @@ class Redactor(TextRedactor, eq=False):
             raw = self.body(raw)
         elif isinstance(fact, Stderr):
             raw = self._replace_in_stderr(raw)
-        elif raw:
+        else:
             raw = self._replace_in_message(frame)
         if raw is frame.raw and fact is frame.fact:
             return frame

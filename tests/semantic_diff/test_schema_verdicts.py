@@ -173,6 +173,10 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "half an integer": (of(v={**I, "minimum": 0.5}), of(v={**I, "minimum": 1}), SAME),
     "integers from half of one": (of(v={**N, "minimum": 1}), of(v={**I, "minimum": 0.5}), LESS),
     "numbers from one": (of(v={**I, "minimum": 0.5}), of(v={**N, "minimum": 1}), MORE),
+    "now multiples of one": (of(v=N), of(v={**N, "multipleOf": 1}), LESS),
+    "an integer branch, and null besides": (
+        branches("anyOf", {**N, "maximum": 0}, {**N, "minimum": 5}),
+        branches("anyOf", {**I, "maximum": 0}, {**N, "minimum": 5}, NULL), BOTH),
     "multiples of one": (of(v=I), of(v={**N, "multipleOf": 1}), SAME),
     "draft 4 bound": (of(v={**N, "minimum": 0, "exclusiveMinimum": True}),
                       of(v={**N, "exclusiveMinimum": 0}), SAME),
