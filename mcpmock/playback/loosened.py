@@ -142,7 +142,7 @@ def bind_rest(
     equal, and besides them what placeholders can stand for where it did.
     """
     for one in found:
-        bindings = _bind_leaves(one.recorded, one.live, bindings)
+        bindings = bind_leaves(one.recorded, one.live, bindings)
     if any(not one.place for one in found):
         return bindings
     rests = (
@@ -369,7 +369,7 @@ class LooseIndex:
         return (found, bound) if found and bound is not None else None
 
 
-def _bind_leaves(recorded: Any, live: Any, bindings: Bindings) -> Bindings:
+def bind_leaves(recorded: Any, live: Any, bindings: Bindings) -> Bindings:
     """Return the bindings of the placeholders in texts that stand in the same places."""
     if isinstance(recorded, str):
         return unify(recorded, live, bindings) or bindings if isinstance(live, str) else bindings
@@ -379,7 +379,7 @@ def _bind_leaves(recorded: Any, live: Any, bindings: Bindings) -> Bindings:
     elif isinstance(recorded, list) and isinstance(live, list):
         pairs = zip(recorded, live, strict=False)
     for one, other in pairs:
-        bindings = _bind_leaves(one, other, bindings)
+        bindings = bind_leaves(one, other, bindings)
     return bindings
 
 

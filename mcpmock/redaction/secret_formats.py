@@ -116,7 +116,7 @@ _BETWEEN_NAME_AND_SIGN = bytes(
 def _tree(words: Sequence[str]) -> str:
     """Return an expression for these words, of which none begins with another."""
     by_letter = groupby(sorted(filter(None, words)), key=itemgetter(0))
-    branches = [f"{one}{_tree([word[1:] for word in rest])}" for one, rest in by_letter] or [""]
+    branches = [f"{one}{_tree([word[1:] for word in rest])}" for one, rest in by_letter]
     return branches[0] if len(branches) == 1 else f"(?:{'|'.join(branches)})"
 
 

@@ -117,7 +117,8 @@ class Trajectory:
     extra: list[int] = attrs.field(factory=list)
     moved: list[tuple[int, int]] = attrs.field(factory=list)
     """Those of the pairs that are out of order: the fewest without which the rest is in order."""
-    _bindings: Bindings = attrs.field(factory=dict)
+    bindings: Bindings = attrs.field(factory=dict)
+    """What the placeholders of the recorded calls stand for in equal live ones."""
 
     @classmethod
     def compare(
@@ -162,13 +163,13 @@ class Trajectory:
 
     def _compared(self, i: int, j: int) -> tuple[list[Mismatch], list[Mismatch]]:
         one, other = (MatchSubject(c.method, c.params) for c in (self.recorded[i], self.live[j]))
-        return all_differences(self.rules, one, other, 0, self._bindings)
+        return all_differences(self.rules, one, other, 0, self.bindings)
 
     def _bind(self, i: int, j: int) -> None:
         """Let the placeholders of a recorded call stand for what an equal live one has there."""
         one, other = ({"params": one.params} for one in (self.recorded[i], self.live[j]))
-        bound = bind_rest(one, other, self._compared(i, j)[1], self._bindings)
-        self._bindings = bound or self._bindings
+        bound = bind_rest(one, other, self._compared(i, j)[1], self.bindings)
+        self.bindings = bound or self.bindings
 
 
 def _in_order(

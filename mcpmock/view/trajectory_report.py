@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 import attrs
 
+from mcpmock.playback.loosened import bind_leaves
 from mcpmock.playback.miss import propose_rules, shown_values, spell_options
 from mcpmock.printable import first_lines, many, printable
 from mcpmock.protocol import messages as m
@@ -64,6 +65,9 @@ def _changed_line(shown: Trajectory, i: int, j: int) -> str:
 def _without_secrets(found: Trajectory, rules: RedactionRules) -> Trajectory:
     """Return a copy for showing, with the live calls as a recording would have them."""
     redactor = Redactor(rules)
+    redactor.learn_bindings(found.bindings)
+    for i, j in found.changed:
+        redactor.learn_bindings(bind_leaves(found.recorded[i].params, found.live[j].params, {}))
     frames = [
         m.Frame(
             m.C2S,

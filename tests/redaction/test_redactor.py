@@ -369,3 +369,14 @@ def test_rules_cost_linear_time(raw: bytes) -> None:
     redactor.text(redactor.json(raw))
 
     assert process_time() - began < 0.5
+
+
+def test_values_of_placeholders() -> None:
+    """They are secrets of that kind; a number is one only where its name is."""
+    redactor = Redactor()
+    redactor.learn_bindings(
+        {"mcpmock:secret:api-key:7": "of 9f8e7d6c", "mcpmock:secret:pin-number:2": "4081792263"}
+    )
+
+    said = redactor.text(b"said of 9f8e7d6c to 4081792263")
+    assert b"said mcpmock:secret:api-key:1 to 4081792263" == said

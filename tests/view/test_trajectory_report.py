@@ -137,6 +137,19 @@ def test_secrets_and_control_characters() -> None:
     assert "mcpmock:secret:" in said
 
 
+def test_what_stands_where_a_recorded_secret_stood() -> None:
+    """It is one, whatever it looks like, wherever it is repeated."""
+    one, two = ("mcpmock:secret:token:1", "mcpmock:secret:token:2")
+    recorded = [call("a", note=one), call("b", notes=[two], n=1)]
+    made = [call("a", note="of 9f8e7d6c"), call("b", notes=["of 8e7d6c5b"], n=2),
+            call("c", text="of 9f8e7d6c, of 8e7d6c5b")]  # fmt: skip
+    said = "\n".join(lines(recorded, made))
+
+    assert "9f8e7d6c" not in said
+    assert "8e7d6c5b" not in said
+    assert '  tools/call c {"text":"mcpmock:secret:token:1, mcpmock:secret:token:2"}' in said
+
+
 def test_a_secret_that_is_another_one() -> None:
     """It is told, although both are shown alike."""
     hole = "mcpmock:secret:token:1"
