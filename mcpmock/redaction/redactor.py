@@ -45,6 +45,8 @@ _JSON = (b"{", b"[")
 _MAX_CACHED = 512
 """How many heads, fields and targets are remembered."""
 _MAX_UNFINISHED_BYTES = 1024
+_MARKER_BYTES = 50
+"""The line that begins a private key is no longer."""
 _ENDS_IN_PLACEHOLDER = lazy_pattern(PLACEHOLDER + rb"[\w-]+:\d+\Z")
 _KEY_LINES = lazy_pattern(rb"[\w+/=:,.\s-]*?(?=-----END)|[\w+/=:,.\s-]*+\Z")
 
@@ -57,6 +59,8 @@ class Redactor(TextRedactor, eq=False):
 
     _in_key: bool = False
     """Whether standard error stopped in the middle of a private key."""
+    _end: bytes = b""
+    """The last bytes of standard error so far: a marker of a key may be cut there."""
     _unfinished: bytes = b""
     """The last line of standard error so far, if it is not finished."""
     _cache: dict[Hashable, tuple[Any, int]] = field(default_factory=dict)
@@ -66,7 +70,7 @@ class Redactor(TextRedactor, eq=False):
 
     def read_again(self) -> None:
         """Begin again with the first frame, of the same take or of another."""
-        self._in_key, self._unfinished = False, b""
+        self._in_key, self._end, self._unfinished = False, b"", b""
 
     def frame(self, frame: Frame) -> Frame:
         """Return a frame without its secrets; the same object if it has none."""
@@ -214,10 +218,12 @@ class Redactor(TextRedactor, eq=False):
             clean = self.text(self._without_rest(raw))
         else:
             clean = self.table.placeholder("private-key", rest[0]) + self.text(raw[rest.end() :])
-        begin = raw.rfind(b"-----BEGIN")
-        open_now = begin >= 0 and b"PRIVATE KEY" in raw[begin : begin + 50]
-        ended = raw.rfind(b"-----END") > begin
+        seen = self._end + raw
+        begin = seen.rfind(b"-----BEGIN")
+        open_now = begin >= 0 and b"PRIVATE KEY" in seen[begin : begin + _MARKER_BYTES]
+        ended = seen.rfind(b"-----END") > begin
         self._in_key = (open_now or self._in_key) and not ended
+        self._end = seen[-_MARKER_BYTES:]
         line = clean.rpartition(b"\n")[2]
         if PLACEHOLDER not in line:
             self._unfinished = line[-_MAX_UNFINISHED_BYTES:]

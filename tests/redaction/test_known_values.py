@@ -6,7 +6,7 @@ import pytest
 
 from mcpmock.redaction.encodings import is_json
 from mcpmock.redaction.known_values import KnownValues
-from mcpmock.redaction.placeholder_table import PlaceholderTable
+from mcpmock.redaction.placeholder_table import PlaceholderTable, unescaped
 from mcpmock.redaction.secret_names import SESSION_ID, OwnKind
 
 
@@ -43,6 +43,23 @@ def test_a_session_id_hides_no_secret_that_was_learned_before_it() -> None:
     table.learn(b"session-9876543210", SESSION_ID)
 
     assert table.learned
+
+
+@pytest.mark.parametrize(
+    ("spelled", "secret"),
+    [
+        (b"plain", b"plain"),
+        (rb"p\"w", b'p"w'),
+        (rb"p\u0061w", b"paw"),
+        (rb"p\\nw", rb"p\nw"),
+        (rb"p\\u0061w", b"paw"),
+        (rb"p\\\\nw\\u0061", rb"p\nwa"),
+        (b"torn\\", b"torn\\"),
+    ],
+)
+def test_a_secret_has_one_value_in_all_its_spellings(spelled: bytes, secret: bytes) -> None:
+    """Of JSON inside of JSON an escape of a letter says it; a backslash of its own stays."""
+    assert secret == unescaped(spelled)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from base64 import b64encode
 from time import process_time
 
 import pytest
@@ -163,6 +164,24 @@ def test_a_secret_in_two_pieces_of_standard_error(pieces: list[bytes], kept: lis
     redactor.read_again()
     last = Frame(S2C, b"zzzz", b"", Stderr())
     assert last is redactor.frame(last)
+
+
+KEY_LINES = [b64encode(bytes(range(n, n + 48))) for n in (7, 55, 103)]
+KEY = b"\n".join(
+    [b"-----BEGIN RSA PRIVATE KEY-----", *KEY_LINES, b"-----END RSA PRIVATE KEY-----", b""]
+)
+
+
+@pytest.mark.parametrize("size", [90, len(KEY)])
+def test_a_private_key_in_pieces_of_standard_error(size: int) -> None:
+    """Wherever it is cut, also within its marks: it goes, and what is behind it stays."""
+    for cut in range(1, len(KEY)):
+        redactor = Redactor()
+        pieces = [KEY[:cut], KEY[cut : cut + size], KEY[cut + size :], b"now ready\n"]
+        clean = [redactor.frame(Frame(S2C, one, b"", Stderr())).raw for one in pieces if one]
+
+        assert b"now ready\n" == clean[-1]
+        assert not [one for one in KEY_LINES for n in (0, 24) if one[n : n + 24] in b"".join(clean)]
 
 
 def test_a_mirrored_argument_is_the_same_in_the_header_and_in_the_body() -> None:

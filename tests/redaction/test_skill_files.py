@@ -133,6 +133,7 @@ def test_the_read_that_follows_an_entry_decides() -> None:
         [*listed(entry={**ENTRY, "resources": "dynamic"}), *read(3, NOTES, text=SECRET)],
         [s(response(1, {"digest": "sha256:x", "contents": SECRET}))],
         [s(b'{"jsonrpc":"2.0","id":1,"result":["digest"]}')],
+        [s(b'[1,null,"digest",{"jsonrpc":"2.0","id":1,"result":{}}]')],
     ],
 )
 def test_nothing_else_changes(events: list[Line]) -> None:

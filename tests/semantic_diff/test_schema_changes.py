@@ -22,8 +22,8 @@ def of(required: list[str] | None = None, **properties: Any) -> dict[str, Any]:
     return {"type": "object", "properties": properties, **more}
 
 
-def tagged(kind: str) -> dict[str, Any]:
-    return of(["kind"], kind={"const": kind})
+def tagged(kind: str, inner: Any = True) -> dict[str, Any]:
+    return of(["kind"], kind={"const": kind}, x=inner)
 
 
 STRING, NUMBER = {"type": "string"}, {"type": "number"}
@@ -169,6 +169,10 @@ OTHER_NODE = {"type": "object", "properties": {"next": {"$ref": "#/$defs/N"}, "v
          ["schema-changed .oneOf", "output-constraint-loosened .oneOf[1].maximum"]),
         ({"allOf": [of(a=STRING)]}, of(a=NUMBER), ["type-changed .allOf[0].properties.a.type"],
          ["output-type-changed .allOf[0].properties.a.type"]),
+        ({"anyOf": [tagged("a", STRING), tagged("b")]},
+         {"anyOf": [tagged("b"), tagged("a", NUMBER)]},
+         ["type-changed .anyOf[0].properties.x.type"],
+         ["output-type-changed .anyOf[0].properties.x.type"]),
         ({"anyOf": [tagged("a"), tagged("b")], "title": "x"},
          {"anyOf": [tagged("c"), tagged("d")], "title": "y"},
          ["type-narrowed .anyOf[0]", "type-narrowed .anyOf[1]", "type-widened .anyOf[0]",
@@ -196,6 +200,8 @@ def test_changes(old: Any, new: Any, taken: list[str], given: list[str]) -> None
         ({"type": ["string", "null"]}, {"type": ["string", "null"], "not": {"type": "null"}},
          (["null", "string"], ["string"])),
         (NUMBER, {"type": "integer"}, ("number", "integer")),
+        ({"anyOf": [{"type": "integer", "maximum": 0}, {**NUMBER, "minimum": 5}]},
+         {"anyOf": [{**NUMBER, "maximum": 0}, {**NUMBER, "minimum": 5}]}, ("integer", "number")),
         ({"anyOf": [{"const": "a"}, {"const": "b"}]}, {"enum": ["a"]}, (["a", "b"], ["a"])),
         ({"const": 1}, {"const": 2}, (1, 2)),
         ({"minimum": 1}, {"minimum": 2}, (1, 2)),

@@ -244,6 +244,21 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
         of(v={"patternProperties": {"y$": S}, "additionalProperties": False}), BOTH),
     "in one that refers back, where another branch makes up for it": (
         back_and_forth(S), back_and_forth({**S, "minLength": 1}), LESS),
+    "a pattern more, beside another one and what holds of all": (
+        of(v={"patternProperties": {"y$": S}, "additionalProperties": I}),
+        of(v={"patternProperties": {"y$": S, "^x": I}, "additionalProperties": I}), LESS),
+    "a pattern less, beside another one and what holds of all": (
+        of(v={"patternProperties": {"y$": S, "^x": I}, "additionalProperties": I}),
+        of(v={"patternProperties": {"y$": S}, "additionalProperties": I}), MORE),
+    "another format of integers": (of(v={**I, "format": "int32"}), of(v={**I, "format": "int64"}), UNKNOWN),
+    "a format of integers": (of(v=I), of(v={**I, "format": "int32"}), LESS),
+    "if with else alone": (of(v={"if": {"minLength": 2}, "else": {"pattern": "^a"}}),
+                           of(v={"if": {"minLength": 1}, "else": {"pattern": "^a"}}), MORE),
+    "if with then alone": (of(v={"if": {"minLength": 2}, "then": {"pattern": "^a"}}),
+                           of(v={"if": {"minLength": 1}, "then": {"pattern": "^a"}}), LESS),
+    "beside branches with a common value": (
+        of(v={**N, "oneOf": [{"minimum": 0}, {"maximum": 5}]}),
+        of(v={**N, "oneOf": [{"minimum": 0}, {"maximum": 5}], "multipleOf": 2}), LESS),
     "a number within a constant": (of(a={"const": {"x": [1]}}), of(a={"enum": [{"x": [1.0]}]}), SAME),
     "a required one that is a map's": (
         {**of("a", a=I), "additionalProperties": I}, {"type": "object", "additionalProperties": I}, MORE),
