@@ -170,6 +170,35 @@ def test_a_value_of_a_user_goes_from_content(members: str, kept: str, others: in
     assert b'{"n":1,"t":0,%b}' % kept.encode() == revised
 
 
+@pytest.mark.parametrize(
+    ("event", "kept"),
+    [
+        ('"x":1,"d":"c2s","http":{"method":"GET","target":"/?q=Lovelace-7","headers":'
+         '[["X-A","of Lovelace-7"],["Mcp-Name","Lovelace-7"]]}',
+         '"x":1,"d":"c2s","http":{"method":"GET","target":"/?q=@","headers":'
+         '[["X-A","of @"],["Mcp-Name","Lovelace-7"]]}'),
+        ('"x":1,"d":"s2c","http":{"status":200,"reason":"","headers":[["X-A","Lovelace-7"]]}',
+         '"x":1,"d":"s2c","http":{"status":200,"reason":"","headers":[["X-A","@"]]}'),
+        ('"d":"s2c","b64":"/0xvdmVsYWNlLTc="',
+         '"d":"s2c","b64":"/21jcG1vY2s6c2VjcmV0Om93bmVyOjE="'),
+        ('"d":"s2c","fault":{"kind":"drop","raw":"x"}', None),
+        ('"x":1,"d":"s2c","http":{"status":200,"reason":"","headers":[["X-A","Turing-7"]]}', None),
+    ],
+)  # fmt: skip
+def test_a_value_of_a_user_goes_from_heads_and_bytes(event: str, kept: str | None) -> None:
+    """Once it is known; the fields of the protocol stay."""
+    redactor = Redactor(RedactionRules.parse(["owner"]))
+    redactor.json(call(1, "t", owner="Lovelace-7"))
+    line = f'{{"n":1,"t":0,{event}}}\n'.encode()
+    revised = LineReviser(redactor).revise(line)
+
+    if kept is None:
+        assert line is revised
+    else:
+        kept = kept.replace("@", "mcpmock:secret:owner:1")
+        assert f'{{"n":1,"t":0,{kept},"redacted":true}}\n'.encode() == revised
+
+
 def test_which_lines_keep_a_known_value() -> None:
     """Those in which it is no string."""
     redactor = Redactor()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.redaction.encodings import is_json
-from mcpmock.redaction.known_values import KnownValues
+from mcpmock.redaction.known_values import MAX_SEARCHED_VALUES, KnownValues
 from mcpmock.redaction.placeholder_table import PlaceholderTable, unescaped
 from mcpmock.redaction.secret_names import SESSION_ID, OwnKind
 
@@ -43,6 +43,23 @@ def test_a_session_id_hides_no_secret_that_was_learned_before_it() -> None:
     table.learn(b"session-9876543210", SESSION_ID)
 
     assert table.learned
+
+
+@pytest.mark.parametrize("others", [0, MAX_SEARCHED_VALUES - 1, MAX_SEARCHED_VALUES])
+def test_beyond_a_number_of_values_only_words_are_found(others: int) -> None:
+    """A recording may hold any number; each of them is one to hide, as a word of its own."""
+    known = KnownValues()
+    for number in range(others):
+        known.learn(b"c0rrect-horse-%04d" % number, "token")
+    assert known.learn(b"b4ttery-staple", "token")
+    assert known.learn(b"b4ttery, staple", "password")
+    text = b"b4ttery-staple xxb4ttery-staplexx of b4ttery, staple"
+    found = [text[span.start : span.end] for span, _ in known.find(text)]
+
+    few = others < MAX_SEARCHED_VALUES
+    assert [b"b4ttery-staple"] * (2 if few else 1) == [one for one in found if b"," not in one]
+    assert (b"b4ttery, staple" in found) is (others + 1 < MAX_SEARCHED_VALUES)
+    assert known.occur(text)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,17 @@ def test_formats(text: bytes, found: list[tuple[bytes, str]]) -> None:
     assert [] == list(formats(text, Span(0, 3)))
 
 
+@pytest.mark.parametrize("sign", ":=")
+def test_a_name_behind_a_sign(sign: str) -> None:
+    """It is the name of a secret whatever stands in front of the sign: `next` is another name."""
+    text = f'x \\"next{sign}token\\": \\"hunter2hunter2\\"'
+    raw = json.dumps({"a": text}).encode()
+
+    assert suspicious(raw)
+    assert b"hunter2" not in Redactor().json(raw)
+    assert not suspicious(raw.replace(f"next{sign}".encode(), b"next_"))
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [

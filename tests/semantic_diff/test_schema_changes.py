@@ -259,7 +259,10 @@ def test_references_that_lead_nowhere(reference: object) -> None:
 def test_wide_schemas_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of more members than a bound the first are compared."""
     monkeypatch.setattr(schema_changes_module, "_MAX_COMPARED", 30)
-    old, new = (of(**{f"p{n}": {**leaf} for n in range(30)}) for leaf in (STRING, NUMBER))
+    old, new = (
+        {"type": "object", "properties": {f"p{n}": {**leaf} for n in range(30)}}
+        for leaf in (STRING, NUMBER)
+    )
     found = [line.split()[0] for line in told(old, new)]
 
     assert {"type-changed", "schema-not-compared"} == {*found}

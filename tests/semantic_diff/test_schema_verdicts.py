@@ -44,9 +44,8 @@ def back_and_forth(leaf: Any) -> dict[str, Any]:
         "A": of("b", b={"anyOf": [refs["B"], of("q", q=S)]}, leaf=leaf),
         "B": of("a", a={"anyOf": [refs["A"], of("r", r=S)]}),
     }
-    members = {"x": {"anyOf": [refs["A"], {"type": "object"}]},
-               "y": {"anyOf": [refs["B"], of("s", s=S)]}}  # fmt: skip
-    return {**of(**members), "$defs": defs}
+    one = {"anyOf": [refs["A"], {"type": "object"}]}
+    return {**of(x=one, y={"anyOf": [refs["B"], of("s", s=S)]}), "$defs": defs}
 
 
 def resource(inner: Any) -> dict[str, Any]:
@@ -454,6 +453,8 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
         of(v={"title": "x", "anyOf": [S, NULL]}), branches("anyOf", *({**one, "title": "x"} for one in (S, NULL))), SAME),
     "a title of a union, then of each branch that is left": (
         of(v={"title": "x", "anyOf": [S, A, of("y", y=S)]}), branches("anyOf", *({**one, "title": "x"} for one in (S, A))), LESS),
+    "a discriminator of a wrong form": (
+        of(v={"discriminator": "kind", "anyOf": [OLD_CAT, DOG]}), of(v={"discriminator": "kind", "anyOf": [CAT, DOG]}), MORE),
     "a title of one of two types": (branches("anyOf", {**S, "title": "x"}, NULL), branches("anyOf", {**S, "title": "y"}, NULL), UNKNOWN),
     "a named one that matches a pattern": ({**of(a={}), "patternProperties": {"^a": S}},
                                            {**of(a={}), "patternProperties": {"^a": {**S, "minLength": 1}}}, LESS),
