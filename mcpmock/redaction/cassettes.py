@@ -169,7 +169,7 @@ def with_rules(header: bytes, rules: RedactionRules) -> bytes:
     """Return a header that says by which rules its take is redacted."""
     old = decode(member(header, "redaction") or b"null")
     before = old if isinstance(old, dict) else {}
-    new = {**redaction_of(NO_OWN_RULES), **before}
+    new = {**before, **redaction_of(NO_OWN_RULES)}
     if rules:
         new["own"] = _added(before.get("own"), rules.described())
     if new == old:

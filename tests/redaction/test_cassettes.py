@@ -219,6 +219,8 @@ def test_the_rules_in_a_header_add_up() -> None:
     assert (["a", "b"], ["$.params.x"]) == (own["keys"], own["paths"])
     odd = b'{"mcpmock": 1, "redaction": {"rules": %d}}' % RULES
     assert odd == with_rules(odd, NO_OWN_RULES)
+    header = b'{"mcpmock":1,"redaction":{"rules":%d,"own":{"keys":["a"]}}}'
+    assert header % RULES == with_rules(header % 1, NO_OWN_RULES)
 
 
 def test_damage_is_scanned_as_text() -> None:
