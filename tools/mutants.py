@@ -8,9 +8,9 @@ row that a table of tests lacks, or a line that goes.
 A mutant makes a condition true or false, or drops an operand of `and` and `or`, a branch of an `if`
 or a statement. No file is changed. The tests are collected once, and run once to see which of them
 reach which line; then each mutant is put into the functions of a forked process, which runs the
-tests that reach it, the quickest first, until one fails. What no test reaches, and what is not in
-a function, is imported with the mutant by a process that runs all tests. Exit status 1 if any
-mutant survived.
+tests that reach it, the quickest first, until one fails or waits for long. What runs when a module
+is imported is imported with the mutant by a process that runs all tests. Nothing notices a line
+that no test reaches in this process. Exit status 1 if any mutant survived.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ import resource
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import unified_diff
 from importlib.machinery import SourceFileLoader
 from itertools import pairwise
 from pathlib import Path
 from random import Random
 from tempfile import TemporaryFile
-from time import process_time
+from time import monotonic
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
@@ -41,7 +41,11 @@ import pytest
 ROOT = Path(__file__).parents[1]
 CPU_S = 120
 MEMORY_BYTES = 8 << 30
-"""A mutant that exceeds one of these is noticed."""
+WAIT_S = 10
+SLOWER = 10
+"""A mutant that exceeds one of these is noticed: a test may take WAIT_S, and SLOWER times as long
+as without a mutant.
+"""
 TESTS_ELSEWHERE = {
     "channels": ["tests/sessions", "tests/test_runner.py", "tests/test_runner_exchanges.py"],
     "faults": [
@@ -79,6 +83,10 @@ class Mutant:
         lines = unified_diff(self.source.splitlines(), self.text.splitlines(), n=1, lineterm="")
         place = f"{self.path.relative_to(ROOT)}:{self.first_line}"
         return "\n".join([f"{place}: {self.what}", *list(lines)[2:]])
+
+    @property
+    def lines(self) -> list[tuple[str, int]]:
+        return [(str(self.path), line) for line in range(self.first_line, self.last_line + 1)]
 
     def compiled(self) -> CodeType:
         return compile(self.text, self.path, "exec", dont_inherit=True)
@@ -174,11 +182,40 @@ def _is_typing(test: ast.expr) -> bool:
     return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
 
 
+class LinesRun:
+    """The lines of some files that were run since `start` or the last `take`."""
+
+    def __init__(self, files: Iterable[Path]) -> None:
+        self._files = {str(file) for file in files}
+        self._lines: set[tuple[str, int]] = set()
+
+    def start(self) -> None:
+        threading.settrace(self._trace)
+        sys.settrace(self._trace)
+
+    def stop(self) -> None:
+        threading.settrace(None)
+        sys.settrace(None)
+
+    def take(self) -> set[tuple[str, int]]:
+        lines, self._lines = self._lines, set()
+        return lines
+
+    def _trace(self, frame: FrameType, event: str, _: object) -> Any:
+        if frame.f_code.co_filename not in self._files:
+            return None
+        if event == "line":
+            self._lines.add((frame.f_code.co_filename, frame.f_lineno))
+        return self._trace
+
+
 class Trials:
     """Runs the collected tests with each mutant, each time in a forked process."""
 
     def __init__(self, mutants: Sequence[Mutant]) -> None:
         self._mutants = mutants
+        self._run = LinesRun(one.path for one in mutants)
+        self._run.start()
         self.survived: list[bool | None] = [None] * len(mutants)
         """By mutant; None where it needs a process of its own."""
 
@@ -187,23 +224,30 @@ class Trials:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        self._run.stop()
+        imported = self._run.take()
         with TemporaryFile("w+") as file:
 
             def find_reaching() -> int:
-                json.dump(_reaching_tests(session, self._mutants), file)
+                json.dump(_reaching_tests(session, self._mutants, self._run), file)
                 file.flush()
                 return 0
 
             _forked(find_reaching)
             file.seek(0)
-            reaching: list[list[int]] = json.load(file)
+            reaching: list[list[tuple[float, int]]] = json.load(file)
         for number, mutant in enumerate(self._mutants):
 
-            def run(mutant: Mutant = mutant, places: list[int] = reaching[number]) -> int:
-                if not places or not mutant.swap_in():
+            def run(mutant: Mutant = mutant, tests: Any = reaching[number]) -> int:
+                if not tests and imported.isdisjoint(mutant.lines):
+                    return 0
+                if not tests or not mutant.swap_in():
                     return _NOT_SWAPPED
                 _limit()
-                items = [session.items[place] for place in places]
+                for seconds, place in tests:
+                    limit = pytest.mark.timeout(WAIT_S + SLOWER * seconds)
+                    session.items[place].add_marker(limit, append=False)
+                items = [session.items[place] for _, place in tests]
                 return int(any(session.testsfailed for _ in _runs(items)))
 
             status = _forked(run)
@@ -239,40 +283,28 @@ def _runs(items: Sequence[pytest.Item]) -> Iterator[pytest.Item]:
         yield item
 
 
-def _reaching_tests(session: pytest.Session, mutants: Sequence[Mutant]) -> list[list[int]]:
-    """Return the places of the tests that reach the lines of each mutant, the quickest first."""
-    reached: set[tuple[str, int]] = set()
-    files = {str(one.path) for one in mutants}
-
-    def trace(frame: FrameType, event: str, _: object) -> Any:
-        if frame.f_code.co_filename not in files:
-            return None
-        if event == "line":
-            reached.add((frame.f_code.co_filename, frame.f_lineno))
-        return trace
-
-    lines = [
-        {(str(one.path), line) for line in range(one.first_line, one.last_line + 1)}
-        for one in mutants
-    ]
+def _reaching_tests(
+    session: pytest.Session, mutants: Sequence[Mutant], run: LinesRun
+) -> list[list[tuple[float, int]]]:
+    """Return the tests that reach the lines of each mutant, by their seconds and places, the
+    quickest first.
+    """
     found: list[list[tuple[float, int]]] = [[] for _ in mutants]
-    threading.settrace(trace)
-    sys.settrace(trace)  # and again behind each test: one that recurses too deeply ends it
-    start = process_time()
+    run.start()  # and again behind each test: one that recurses too deeply ends it
+    start = monotonic()
     failed = 0
     for place, item in enumerate(_runs(session.items)):
-        end = process_time()
+        seconds, reached = monotonic() - start, run.take()
         if session.testsfailed > failed:
             failed = session.testsfailed
             print(f"{item.nodeid} fails without a mutant, and is left out", flush=True)
         else:
-            for mutant, own in zip(found, lines, strict=True):
-                if own & reached:
-                    mutant.append((end - start, place))
-        reached.clear()
-        sys.settrace(trace)
-        start = process_time()
-    return [[place for _, place in sorted(one)] for one in found]
+            for mutant, tests in zip(mutants, found, strict=True):
+                if not reached.isdisjoint(mutant.lines):
+                    tests.append((seconds, place))
+        run.start()
+        start = monotonic()
+    return [sorted(one) for one in found]
 
 
 def main() -> None:
