@@ -61,14 +61,14 @@ class ExploredClient(ExploredPeer):
     seed: int = 0
     judges_status: bool = False
     """Whether the exit status counts also where a schedule ends the server or changes a result."""
-    baseline: ClientBaseline | None = None
+    baseline: ClientBaseline = attrs.field(factory=ClientBaseline)
     drops_exchanges: bool = False
     oracles: Oracles = CLIENT_ORACLES
     _references: dict[RaceKey, _Reference] = attrs.field(factory=dict, init=False)
 
     @property
     def slowest(self) -> float:
-        return 0.0 if self.baseline is None else self.baseline.seconds
+        return self.baseline.seconds
 
     async def begin(self) -> list[Broken]:
         plain = Variant(take=self.take, session=self.session)
@@ -79,7 +79,6 @@ class ExploredClient(ExploredPeer):
 
     async def run(self, variant: Variant, hang_limit: float) -> JudgedRun:
         baseline = self.baseline
-        assert baseline is not None
         for change in variant.changes:
             if (key := race_key(change)) is None:
                 continue

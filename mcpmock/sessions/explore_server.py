@@ -44,7 +44,6 @@ from mcpmock.protocol import edit
 from mcpmock.protocol.messages import encode
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.recording.recorder import Ledger, Recorder
-from mcpmock.transports.session_router import TransportKind
 from mcpmock.trials.oracle import Broken, Oracles, usual_failures
 
 from .drive import session_number
@@ -80,13 +79,13 @@ class ExploredServer(ExploredPeer):
     seed: int = 0
     words: tuple[str, ...] = ()
     """How the server is named on the command line."""
-    baseline: Baseline | None = None
+    baseline: Baseline = attrs.field(factory=Baseline)
     oracles: Oracles = SERVER_ORACLES
     _numbers: count[int] = attrs.field(factory=lambda: count(NO_SESSION + 1))
 
     @property
     def slowest(self) -> float:
-        return 0.0 if self.baseline is None else self.baseline.seconds
+        return self.baseline.seconds
 
     async def begin(self) -> list[Broken]:
         self.server.check(write_log_line)
@@ -177,12 +176,10 @@ class ExploredServer(ExploredPeer):
     def _end_timeout(self, *, in_full: bool) -> float:
         """Return how long a server may take to end; less, once one that does not was waited for."""
         least = STEP_TIMEOUT_S if in_full else LEAST_END_TIMEOUT_S
-        return max(least, 0.0 if self.baseline is None else SLOWER * self.baseline.end_seconds)
+        return max(least, SLOWER * self.baseline.end_seconds)
 
     def _places(self, variant: Variant) -> dict[bytes, int]:
         """Return the calls whose connections are lost, and behind how many of their messages."""
-        if self.server.kind is not TransportKind.STREAMABLE_HTTP:
-            return {}
         lost = {c.disconnect for c in variant.changes if c.disconnect is not None}
         return {
             one.id: place

@@ -186,9 +186,10 @@ def _faults(
 
 def _answering(setup: Setup, player: Player | None) -> list[Stage]:
     """Return what answers from a recording, where there is one."""
-    if player is None or setup.replay is None:
+    if player is None:
         return []
     if setup.back is None:
+        assert setup.replay is not None
         return setup.replay.stages(player)
 
     from mcpmock.playback.passthrough import Live

@@ -88,7 +88,7 @@ class _StartReader:
         elif isinstance(message, m.Response) and frame.direction is m.S2C:
             if message.id is not None:
                 self.answered.add(message.id)
-        elif isinstance(message, m.Opaque) and frame.direction is m.S2C and exchange is None:
+        elif isinstance(message, m.Opaque) and frame.direction is m.S2C:
             self.output.append(frame.raw.decode("utf-8", "backslashreplace").rstrip())
 
     def result(self, end: m.ProcessExit | None) -> FailedStart | None:

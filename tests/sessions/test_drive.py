@@ -24,6 +24,7 @@ from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.playback.client.script import STREAM_OPENING
 from mcpmock.playback.player import PlayerOptions, SessionSelection
 from mcpmock.playback.session_player import SessionPlayer
+from mcpmock.playback.timing import Timing
 from mcpmock.protocol.messages import C2S, Frame, HttpRequest, Notification, Request
 from mcpmock.runner import LiveSession, run
 from mcpmock.semantic_diff.compare import compare
@@ -139,6 +140,16 @@ def test_numbers_of_sessions(
 
     scripts = client_scripts(recorded, kind)
     assert numbers == [session_number(script, kind, opened) for script in scripts]
+
+
+def test_how_clients_are_played() -> None:
+    """As said: with these pauses, these values and this report."""
+    timing, values, said = Timing.parse("cap:5"), {"a": "b"}, list[str]()
+    front = drive_front(TWO, timing, values=values, report=said.append)
+    assert (timing, values, said.append) == (front.timing, front.values, front.report)
+
+    plain = drive_front(TWO)
+    assert (Timing(), {}, None) == (plain.timing, plain.values, plain.report)
 
 
 async def test_driving_without_recording(plays: Plays) -> None:

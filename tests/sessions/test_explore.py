@@ -110,6 +110,7 @@ def test_a_bug_is_found_over_http(tmp_path: Path, bug: str, oracle: str, text: s
         ("none", 3, False, ["12 before 8"], True, None),
         ("none", 3, True, ["behind message 1"], True, None),
         ("none", 7, True, ["before its first message"], False, None),
+        ("none", 3, False, ["behind message 1"], False, None),
         ("duplicate", 3, False, ["at tools/call #3"], True, None),
         ("duplicate", 3, False, ["at tools/call #99"], False, None),
         ("duplicate", 3, False, ["at tools/call #3", "at once"], True, "silent"),
@@ -122,7 +123,7 @@ def test_what_a_run_reached(
     kinds: str, only: int, http: bool, places: list[str], reached: bool, reaction: str | None
 ) -> None:
     """A run says whether all its changes took place, and what the server did behind a cancel."""
-    space = space_of(kinds, only, resumes=http)
+    space = space_of(kinds, only, resumes=True)
     known = {c.at: c for one in space.variants() for c in one.changes}
     if kinds == "duplicate":
         nowhere = Duplicate(match={"id": 99}, toward="server")
@@ -168,6 +169,58 @@ async def test_a_client_that_does_not_end(program: str, broken: list[str]) -> No
     run = await peer.run(Variant(), 0.1 if broken else 60.0)
 
     assert broken == [one.oracle for one in run.broken]
+
+
+def client(program: str, *words: str) -> ExploredClient:
+    """A program that gets the address of the fake server, and these words."""
+    words = (sys.executable, "-Sc", program, "{url}", *words)
+    return ExploredClient(cassette=load(RECORDED), words=words)
+
+
+ASKS = """
+import sys
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
+
+_, url, *asked = sys.argv
+head = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
+for body in asked:
+    connection = HTTPConnection(urlsplit(url).netloc)
+    connection.request("POST", urlsplit(url).path, body, head)
+    answer = connection.getresponse()
+    head.setdefault("Mcp-Session-Id", answer.headers["Mcp-Session-Id"])
+    answer.read()
+sys.exit("x" * 70_000 + "the end")
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no client is explored there")
+@pytest.mark.parametrize(
+    ("asked", "failing", "broken"),
+    [
+        ([], ["never-connects", "exit-status"], []),
+        ([INITIALIZE], ["exit-status"], []),
+        ([INITIALIZE, request(9, "tools/none")], ["exit-status"], ["miss"]),
+    ],
+)
+async def test_what_a_client_asks(
+    asked: list[bytes], failing: list[str], broken: list[str]
+) -> None:
+    """It is recorded with its answers. In the recorded order its status has to be 0, and the end of
+    what it prints is told.
+    """
+    peer = client(ASKS, *(one.decode() for one in asked))
+    begun = await peer.begin()
+    assert failing == [one.oracle for one in begun]
+    assert (not asked) is any(one.text.endswith(": " + "x" * 65_528 + "the end") for one in begun)
+    run = await peer.run(Variant(), 60.0)
+    assert broken == [one.oracle for one in run.broken]
+
+    assert run.cassette is not None
+    events = run.cassette.takes[0].events
+    assert asked == [one.payload for one in events if one.d == "c2s" and one.payload]
+    assert len(asked) == len([one for one in events if one.d == "s2c" and one.payload])
+    assert (1, "exit 1", 0.0 < peer.slowest) == (run.status, run.reaction, True)
 
 
 def space_of(kinds: str, only: int, *, resumes: bool = False) -> Space:

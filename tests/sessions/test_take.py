@@ -462,8 +462,15 @@ async def test_a_folder_may_have_any_name(stage: Stage, tmp_path: Path) -> None:
     assert 3 == await stage.record(tmp_path / "a.gz", folder=True)
 
 
+@pytest.mark.parametrize(
+    ("said_at", "sealed"), [((1.0, 2.0), True), ((0.1, 0.3, 0.5, 0.7), None)]
+)
 async def test_a_take_is_whole_before_its_recorder_is_killed(
-    autojump_clock: MockClock, stage: Stage, tmp_path: Path
+    autojump_clock: MockClock,
+    stage: Stage,
+    tmp_path: Path,
+    said_at: tuple[float, ...],
+    sealed: bool | None,
 ) -> None:
     """From the end of the client's input on, whenever nothing came for a moment."""
     file, whole = tmp_path / "a.jsonl", list[bool | None]()
@@ -473,7 +480,7 @@ async def test_a_take_is_whole_before_its_recorder_is_killed(
         while not frames or frames[-1] != hangs_up(C2S):
             frames = await stage.server.receive()
             whole.append(load(file).takes[0].sealed)
-        for at in (1.0, 2.0):
+        for at in said_at:
             await trio.sleep_until(start + at)
             whole.append(load(file).takes[0].sealed)
             stage.server.send_nowait([s2c(WELCOME)])
@@ -486,6 +493,6 @@ async def test_a_take_is_whole_before_its_recorder_is_killed(
         nursery.start_soon(stage.listen)
         await recorded(Recording(output=file), print)
 
-    assert (None, [True, True]) == (whole[0], whole[-2:])
+    assert [None, *(sealed for _ in said_at)] == whole[-len(said_at) - 1 :]
     [take] = load(file).takes
-    assert (True, 6) == (take.sealed, len(take.events))
+    assert (True, 4 + len(said_at)) == (take.sealed, len(take.events))
