@@ -4,7 +4,10 @@ passes; the same seed gives the same rows.
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
+from ast import literal_eval
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +25,9 @@ from mcpmock.explore.fault_set import chosen_kinds
 from mcpmock.explore.oracles import SERVER_ORACLES
 from mcpmock.explore.results import Exploration, JudgedRun
 from mcpmock.explore.variant import Variant, VariantChange
+from mcpmock.faults.fault import Fault
 from mcpmock.faults.kinds.order import Duplicate
+from mcpmock.faults.races.fault import CancelRace
 from mcpmock.protocol.messages import decode
 from mcpmock.sessions.explore import LEAST_TIMEOUT_S, ExploredPeer, Explorer, Limits
 from mcpmock.sessions.explore_client import ExploredClient
@@ -221,6 +226,124 @@ async def test_what_a_client_asks(
     assert asked == [one.payload for one in events if one.d == "c2s" and one.payload]
     assert len(asked) == len([one for one in events if one.d == "s2c" and one.payload])
     assert (1, "exit 1", 0.0 < peer.slowest) == (run.status, run.reaction, True)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no client is explored there")
+async def test_what_a_client_is_given(tmp_path: Path) -> None:
+    """The address of its server in its words and in its environment; `{command}` alone is as many
+    words as it has.
+    """
+    file = tmp_path / "given"
+    names = ["MCPMOCK_URL", "MCPMOCK_COMMAND"]
+    program = f"import os, sys; print(sys.argv[1:], *map(os.getenv, {names}), sep='\\n')"
+    words = [sys.executable, "-Sc", program, "at {url}", "{command}", "run {command}"]
+    peer = ExploredClient(
+        cassette=load(RECORDED), words=["sh", "-c", f'exec "$@" >{file}', "sh", *words]
+    )
+    await peer.run(Variant(), 60.0)
+
+    said, url, command = file.read_text().splitlines()
+    parts = json.loads(command)
+    *given, last = literal_eval(said)
+    assert ([f"at {url}", *parts], ["run", *parts]) == (given, shlex.split(last))
+    assert url.startswith("http://127.0.0.1:")
+
+
+def test_how_a_client_is_shown_again() -> None:
+    """By a command that names the plan and the client."""
+    peer = ExploredClient(cassette=load(RECORDED), words=["sh", "-c", "a b"])
+    shown = f"mcpmock explore {peer.cassette.name} --client --faults p.toml -- sh -c 'a b'"
+    assert shown == peer.command(Path("p.toml"))
+
+
+class Prepared(ExploredClient):
+    """A client whose runs take a second each, and give these statuses and receipts."""
+
+    def __init__(self, *runs: tuple[int, list[dict[str, Any]]]) -> None:
+        super().__init__(cassette=load(RECORDED), words=["a"])
+        self.runs, self.played = iter(runs), list[Variant]()
+
+    async def _play(self, variant: Variant, hang_limit: float) -> ClientRun:
+        self.played.append(variant)
+        status, receipts = next(self.runs)
+        await trio.sleep(1)
+        return ClientRun(cassette=self.cassette, status=status, receipts=tuple(receipts))
+
+
+def fault(one: Fault) -> VariantChange:
+    return VariantChange(kind=one.kind, at="", text="", fault=one)
+
+
+def race(i: int, j: int) -> VariantChange:
+    return fault(CancelRace(i=i, j=j, match={"method": "tools/call", "nth": 2}))
+
+
+def drew(**drawn: int) -> dict[str, Any]:
+    return {"kind": "cancel_race", "drawn": drawn}
+
+
+MOVED = VariantChange(kind="order", at="", text="", move="5 before 3")
+DUPLICATED = fault(Duplicate())
+LEFT = {"kind": "duplicate"}
+MET = (0, [drew(i=0, j=0)])
+
+
+@pytest.mark.parametrize(
+    ("changes", "cancels", "runs", "reached", "reaction"),
+    [
+        ([], False, [(0, [])], True, "exit 0"),
+        ([MOVED], False, [(0, [])], True, "exit 0"),
+        ([DUPLICATED], False, [(0, [LEFT])], True, "exit 0"),
+        ([DUPLICATED], False, [(0, [drew(i=0)])], False, "exit 0"),
+        ([MOVED, DUPLICATED], False, [(0, [])], False, "exit 0"),
+        ([race(1, 2)], True, [(0, []), (3, [LEFT, drew(i=1, j=2)])], True, "exit 3"),
+        ([race(1, 2)], False, [MET, (0, [drew(i=1, j=2)])], True, "exit 0"),
+        ([race(1, 2)], False, [MET, (0, [drew(i=1, j=1), drew(i=2, j=2)])], False, "exit 0"),
+        ([race(1, 2)], False, [MET, (0, [{"kind": "cancel_race"}])], False, "exit 0"),
+        ([race(1, 2)], False, [(0, [LEFT])], False, "the client does not cancel it"),
+        ([race(1, 2)], False, [(0, [drew(k=1)])], False, "the client does not cancel it"),
+        ([race(1, 2), DUPLICATED], True, [MET, (0, [drew(i=1, j=2)])], False, "exit 0"),
+        ([race(1, 2), DUPLICATED], True, [MET, (0, [drew(i=1, j=2), LEFT])], True, "exit 0"),
+    ],
+)
+async def test_what_a_run_of_a_client_reached(
+    autojump_clock: MockClock,
+    changes: list[VariantChange],
+    cancels: bool,
+    runs: list[tuple[int, list[dict[str, Any]]]],
+    reached: bool,
+    reaction: str,
+) -> None:
+    """All faults fired, a race in its cell. A race is run only with a client that cancels the
+    request, in the recorded order or in its plainest race, which is run first.
+    """
+    peer = Prepared(*runs)
+    peer.baseline = ClientBaseline(cancelled=frozenset([("tools/call", 2)] if cancels else []))
+    run = await peer.run(Variant(step="pairs", changes=tuple(changes)), 60.0)
+
+    assert (reached, reaction, len(runs)) == (run.reached, run.reaction, len(peer.played))
+
+
+async def test_the_plainest_race_of_a_request(autojump_clock: MockClock) -> None:
+    """It is run once for all races of the request, which wait for it; how it ends is no failure of
+    them.
+    """
+    peer = Prepared((4, [drew(i=0, j=0)]), (4, []), (5, []))
+    peer.baseline = ClientBaseline(statuses=frozenset([0]))
+    found = list[JudgedRun]()
+
+    async def run(change: VariantChange) -> None:
+        found.append(await peer.run(Variant(changes=(change,)), 60.0))
+
+    async with trio.open_nursery() as nursery:
+        for j in (1, 2):
+            nursery.start_soon(run, race(0, j))
+
+    assert 2.0 == trio.current_time()
+    assert [[], ["exit-status"]] == sorted([b.oracle for b in one.broken] for one in found)
+    [plainest] = peer.played[0].changes
+    assert isinstance(plainest.fault, CancelRace)
+    assert (0, 0, "silent") == (plainest.fault.i, plainest.fault.j, plainest.fault.reaction)
 
 
 def space_of(kinds: str, only: int, *, resumes: bool = False) -> Space:

@@ -462,9 +462,7 @@ async def test_a_folder_may_have_any_name(stage: Stage, tmp_path: Path) -> None:
     assert 3 == await stage.record(tmp_path / "a.gz", folder=True)
 
 
-@pytest.mark.parametrize(
-    ("said_at", "sealed"), [((1.0, 2.0), True), ((0.1, 0.3, 0.5, 0.7), None)]
-)
+@pytest.mark.parametrize(("said_at", "sealed"), [((1.0, 2.0), True), ((0.1, 0.3, 0.5, 0.7), None)])
 async def test_a_take_is_whole_before_its_recorder_is_killed(
     autojump_clock: MockClock,
     stage: Stage,
