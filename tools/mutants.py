@@ -66,6 +66,9 @@ TESTS_ELSEWHERE = {
 """The tests of a room that do not stand in `tests/ROOM`."""
 _NOT_SWAPPED = 3
 
+Line = tuple[str, int]
+"""A file, and a number."""
+
 
 @attrs.frozen
 class Mutant:
@@ -85,7 +88,7 @@ class Mutant:
         return "\n".join([f"{place}: {self.what}", *list(lines)[2:]])
 
     @property
-    def lines(self) -> list[tuple[str, int]]:
+    def lines(self) -> list[Line]:
         return [(str(self.path), line) for line in range(self.first_line, self.last_line + 1)]
 
     def compiled(self) -> CodeType:
@@ -183,11 +186,14 @@ def _is_typing(test: ast.expr) -> bool:
 
 
 class LinesRun:
-    """The lines of some files that were run since `start` or the last `take`."""
+    """Which of these lines were run since `start` or the last `take`."""
 
-    def __init__(self, files: Iterable[Path]) -> None:
-        self._files = {str(file) for file in files}
-        self._lines: set[tuple[str, int]] = set()
+    def __init__(self, lines: Iterable[Line]) -> None:
+        self._lines = frozenset(lines)
+        self._files = {file for file, _ in self._lines}
+        self._looked_at: dict[Line, bool] = {}
+        """Whether functions have any of the lines, by where they begin."""
+        self._run: set[Line] = set()
 
     def start(self) -> None:
         threading.settrace(self._trace)
@@ -197,16 +203,21 @@ class LinesRun:
         threading.settrace(None)
         sys.settrace(None)
 
-    def take(self) -> set[tuple[str, int]]:
-        lines, self._lines = self._lines, set()
-        return lines
+    def take(self) -> set[Line]:
+        run, self._run = self._run, set()
+        return run
 
     def _trace(self, frame: FrameType, event: str, _: object) -> Any:
-        if frame.f_code.co_filename not in self._files:
+        code = frame.f_code
+        if code.co_filename not in self._files:
             return None
         if event == "line":
-            self._lines.add((frame.f_code.co_filename, frame.f_lineno))
-        return self._trace
+            self._run.add((code.co_filename, frame.f_lineno))
+        begins = code.co_filename, code.co_firstlineno
+        if begins not in self._looked_at:
+            own = {(code.co_filename, line) for _, _, line in code.co_lines() if line}
+            self._looked_at[begins] = not own.isdisjoint(self._lines)
+        return self._trace if self._looked_at[begins] else None
 
 
 class Trials:
@@ -214,7 +225,7 @@ class Trials:
 
     def __init__(self, mutants: Sequence[Mutant]) -> None:
         self._mutants = mutants
-        self._run = LinesRun(one.path for one in mutants)
+        self._run = LinesRun(line for one in mutants for line in one.lines)
         self._run.start()
         self.survived: list[bool | None] = [None] * len(mutants)
         """By mutant; None where it needs a process of its own."""

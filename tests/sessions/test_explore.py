@@ -8,16 +8,20 @@ import json
 import shlex
 import sys
 from ast import literal_eval
+from collections.abc import Callable
+from math import inf
 from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
 import trio
+from msgspec import structs
 from trio.testing import MockClock
 
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
+from mcpmock.errors import CannotStart
 from mcpmock.explore.arrangement import PROBE_ID
 from mcpmock.explore.client_oracles import ClientBaseline, ClientRun
 from mcpmock.explore.enumeration import Space
@@ -28,13 +32,25 @@ from mcpmock.explore.variant import Variant, VariantChange
 from mcpmock.faults.fault import Fault
 from mcpmock.faults.kinds.order import Duplicate
 from mcpmock.faults.races.fault import CancelRace
+from mcpmock.platforms import session_members
 from mcpmock.protocol.messages import decode
-from mcpmock.sessions.explore import LEAST_TIMEOUT_S, ExploredPeer, Explorer, Limits
+from mcpmock.sessions import explore
+from mcpmock.sessions.explore import (
+    LEAST_TIMEOUT_S,
+    ExploredPeer,
+    Explorer,
+    Limits,
+    encoded_as,
+    end_session,
+    play_again,
+)
 from mcpmock.sessions.explore_client import ExploredClient
 from mcpmock.sessions.explore_server import ExploredServer
+from mcpmock.sessions.take import Say
 from mcpmock.trials.oracle import Broken
 from tests.support import INITIALIZE, c, call, cassette, request, response, s
-from tests.support.explored import RECORDED, demo_server, explored, shown_again
+from tests.support.explored import RECORDED, DemoInMemory, demo_server, explored, shown_again
+from tests.support.processes import gone
 
 
 @pytest.mark.parametrize("http", [False, True])
@@ -77,6 +93,7 @@ def test_a_bug_is_found_and_shrunk(tmp_path: Path, bug: str, oracle: str, text: 
     assert f"recorded order, except: {text}" == first.variant.text
     assert first.variant.keep is not None
     assert len(first.variant.keep) < len(load(RECORDED).takes[0].events) / 2
+    assert load(Path(first.cassette)).takes[0].events
     assert [oracle, None] == [shown_again(first.plan, one) for one in (bug, None)]
 
 
@@ -363,6 +380,17 @@ def judged(recorded: Cassette, *changes: VariantChange, http: bool = False) -> J
     return trio.run(play, clock=MockClock(autojump_threshold=0))
 
 
+async def test_a_server_that_is_sure_to_fail() -> None:
+    """It is not started to find out."""
+
+    class Refused(DemoInMemory):
+        def check(self, say: Say) -> None:
+            raise CannotStart("server", "not found", found=False)
+
+    with pytest.raises(CannotStart):
+        await ExploredServer(cassette=load(RECORDED), server=Refused()).begin()
+
+
 def test_an_answer_behind_a_cancel_is_odd(tmp_path: Path) -> None:
     """Up to 2025-11-25 it is advised against only; with `strict` it is a failure."""
     found, _ = explored(tmp_path, "answers-after-cancel", only=7)
@@ -416,12 +444,17 @@ class BusyMachine(ExploredPeer):
 
     def __init__(self, *hangs: str) -> None:
         self.hangs = hangs
+        self.waited = list[float]()
 
     async def begin(self) -> list[Broken]:
         return []
 
+    async def wait(self, seconds: float) -> None:
+        self.waited.append(seconds)
+        await trio.sleep(seconds)
+
     async def run(self, variant: Variant, hang_limit: float) -> JudgedRun:
-        await trio.sleep(hang_limit)
+        await self.wait(hang_limit)
         hung = variant.step in self.hangs
         broken = [Broken("unanswered", "ping", "ping is not answered")] if hung else []
         return JudgedRun(variant=variant, reached=True, broken=broken)
@@ -431,6 +464,35 @@ class BusyMachine(ExploredPeer):
 
     def encoded(self, cassette: Cassette) -> bytes:
         raise AssertionError("unreachable because no run has a recording")
+
+
+def explored_by(
+    peer: ExploredPeer,
+    output: Path,
+    say: Callable[[str], None] = lambda _: None,
+    stop_at: float = inf,
+    **limits: Any,
+) -> Exploration:
+    """Explores a peer on a clock of its own."""
+    explorer = Explorer(peer=peer, space=PING, limits=Limits(**limits), output=output, progress=say)
+
+    async def explore() -> Exploration:
+        stop = trio.Event()
+        async with trio.open_nursery() as nursery:
+
+            async def set_later() -> None:
+                await trio.sleep_until(trio.current_time() + stop_at)
+                stop.set()
+
+            nursery.start_soon(set_later)
+            found = await explorer.explore(stop)
+            nursery.cancel_scope.cancel()
+        return found
+
+    return trio.run(explore, clock=MockClock(autojump_threshold=0))
+
+
+PING = Space(side="server", events=load(RECORDED).takes[0].events, kinds=[], only=10)
 
 
 @pytest.mark.parametrize(
@@ -449,40 +511,117 @@ def test_how_long_a_silence_is_waited_for(
     """As long as the user says, and as long as a slow peer needs; once one was waited for in full,
     the next are waited for as long as a peer of this speed needs.
     """
-    waited: list[float] = []
-
-    class Noting(BusyMachine):
-        async def run(self, variant: Variant, hang_limit: float) -> JudgedRun:
-            waited.append(hang_limit)
-            return await super().run(variant, hang_limit)
-
-    peer = Noting("cells", "orders")
+    peer = BusyMachine("cells", "orders")
     peer.slowest = slowest
-    explorer = Explorer(
-        peer=peer,
-        space=Space(side="server", events=load(RECORDED).takes[0].events, kinds=[], only=10),
-        limits=Limits(runs=2, timeout=given),
-        output=tmp_path,
-    )
+    explored_by(peer, tmp_path, runs=2, timeout=given)
 
-    async def explore() -> Exploration:
-        return await explorer.explore(trio.Event())
+    assert limits == peer.waited[:2]
 
-    trio.run(explore, clock=MockClock(autojump_threshold=0))
-    assert limits == waited[:2]
+
+def test_one_silence_is_waited_for_in_full(tmp_path: Path) -> None:
+    """Whatever comes behind it; then each run and rerun takes as long as this peer needs."""
+    peer = Unsteady("unanswered", "x.")
+    found = explored_by(peer, tmp_path, runs=3)
+
+    assert [10.0, 1.0, 1.0, *[1.0] * found.reruns] == peer.waited
+    assert sum(peer.waited) == found.seconds
+
+
+class Failing(BusyMachine):
+    """A peer that breaks these oracles in the recorded order."""
+
+    def __init__(self, *oracles: str) -> None:
+        super().__init__()
+        self.begun = [Broken(one, "", "") for one in oracles]
+
+    async def begin(self) -> list[Broken]:
+        return self.begun
+
+
+@pytest.mark.parametrize(
+    ("breaks", "told", "failed"),
+    [
+        ([], [], False),
+        (["rule:a"], ["rule:a"], False),
+        (["rule:a", "ends-early", "wrong-answer"], ["ends-early", "wrong-answer"], True),
+    ],
+)
+def test_a_recorded_order_that_fails(
+    tmp_path: Path, breaks: list[str], told: list[str], failed: bool
+) -> None:
+    """Nothing else is run then. A rule that is broken there is no failure of another order."""
+    found = explored_by(Failing(*breaks), tmp_path, runs=1)
+    clock = MockClock(autojump_threshold=0)
+    again = trio.run(play_again, Failing(*breaks), Variant(step="cells"), clock=clock)
+
+    assert (told, failed) == ([one.oracle for one in found.baseline], found.baseline_failed)
+    assert len(found.rows) == (not failed)
+    assert found.untried == ([] if failed else [*PING.untried()])
+    assert [told if failed else [], not failed] == [
+        [one.oracle for one in again.broken],
+        again.variant.step == "cells",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("limits", "rows", "seconds", "said"),
+    [
+        ({}, 3, 30.0, "3 runs of 3"),
+        ({"runs": 2}, 2, 20.0, "2 runs of 2"),
+        ({"seconds": 25.0}, 3, 30.0, "3 runs of ?"),
+        ({"seconds": 20.0}, 2, 20.0, "2 runs of ?"),
+        ({"seconds": 25.0, "jobs": 2}, 6, 30.0, "6 runs of ?"),
+        ({"seconds": 25.0, "runs": 1}, 1, 10.0, "1 runs of ?"),
+        ({"runs": 3, "stop_at": 25.0}, 2, 25.0, "2 runs of 3"),
+    ],
+)
+def test_when_exploring_ends(
+    tmp_path: Path, limits: dict[str, Any], rows: int, seconds: float, said: str
+) -> None:
+    """Behind all variants, so many of them, the first that is over behind a time, or at once."""
+    told = list[str]()
+    found = explored_by(BusyMachine(), tmp_path, told.append, **limits)
+
+    assert (rows, seconds, said) == (len(found.rows), found.seconds, told[-1])
+    assert found.stopped is ("stop_at" in limits)
+
+
+@pytest.mark.parametrize(("redaction", "kept"), [("off", True), ("mcpmock-1", False)])
+def test_recordings_of_runs_are_redacted_as_the_cassette(redaction: str, kept: bool) -> None:
+    """A secret of a run is left only where the cassette may hold it too."""
+    like = cassette()
+    like.takes[0].header = structs.replace(like.takes[0].header, redaction=redaction)
+    run = cassette(s(response(1, {"token": "correct-horse-battery"})))
+
+    assert kept is (b"battery" in encoded_as(run, like))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no client is explored there")
+@pytest.mark.parametrize(
+    ("program", "left"), [("sleep 60 & sleep 60 &", ["sleep", "sleep"]), ("sleep 0.1 &", [])]
+)
+async def test_what_a_program_leaves_behind(
+    monkeypatch: pytest.MonkeyPatch, program: str, left: list[str]
+) -> None:
+    """Processes that are still there after a moment are named and killed."""
+    monkeypatch.setattr(explore, "LEFTOVER_TIMEOUT_S", 0.1 if left else 60.0)
+    child = await trio.lowlevel.open_process(["sh", "-c", program], start_new_session=True)
+    await child.wait()
+    pids = [pid for pid, _ in session_members(child.pid)]
+
+    assert left == [*await end_session(child.pid)]
+    assert gone(pids, 20.0)
 
 
 class SlowServer(BusyMachine):
     """A peer that hangs once; from then on it is only slower than a shortened time."""
 
-    ran = 0
-
     async def run(self, variant: Variant, hang_limit: float) -> JudgedRun:
-        await trio.sleep(hang_limit)
-        self.ran += 1
+        await self.wait(hang_limit)
+        first = len(self.waited) == 1
         slow = hang_limit < LEAST_TIMEOUT_S and variant.step in self.hangs
-        call = "ping" if self.ran == 1 else "tools/list"
-        broken = [Broken("unanswered", call, "no answer")] if self.ran == 1 or slow else []
+        call = "ping" if first else "tools/list"
+        broken = [Broken("unanswered", call, "no answer")] if first or slow else []
         return JudgedRun(variant=variant, reached=True, broken=broken)
 
 
@@ -492,10 +631,11 @@ class Unsteady(BusyMachine):
     """
 
     def __init__(self, oracle: str, runs: str) -> None:
+        super().__init__()
         self.oracle, self.runs = oracle, iter(runs)
 
     async def run(self, variant: Variant, hang_limit: float) -> JudgedRun:
-        await trio.sleep(hang_limit)
+        await self.wait(hang_limit)
         fails = next(self.runs, "") == "x"
         broken = [Broken(self.oracle, "ping", "as it says")] if fails else []
         return JudgedRun(variant=variant, reached=True, broken=broken)
@@ -522,19 +662,10 @@ def test_what_fails_anyway_is_not_counted(
     the exit status stays 0.
     """
     said: list[str] = []
-    space = Space(side="server", events=load(RECORDED).takes[0].events, kinds=[], only=10)
-    explorer = Explorer(
-        peer=peer(*given),
-        space=space,
-        limits=Limits(runs=runs),
-        output=tmp_path,
-        progress=said.append,
-    )
+    found = explored_by(peer(*given), tmp_path, said.append, runs=runs)
 
-    async def explore() -> Exploration:
-        return await explorer.explore(trio.Event())
-
-    found = trio.run(explore, clock=MockClock(autojump_threshold=0))
     assert f"{runs} runs of {runs}" == said[runs - 1]
+    failures = len(confirmed)
+    assert f"failures: {failures} of {failures} run again and shrunk" == said[-1]
     assert confirmed == [one.confirmed for one in found.failures]
     assert int(any(confirmed)) == found.status
