@@ -61,7 +61,6 @@ _TRACES = tuple(f".otlp{suffix}" for suffix in SUFFIXES)
 """Of what `mcpmock convert` may have made of them."""
 _NUMBER = lazy_pattern(r"\.[0-9]+(?=\.|$)")
 _MAX_HEADER_BYTES = 1 << 16
-_HASHED_TOGETHER = 1 << 14
 _COPIED_BYTES = 1 << 20
 
 
@@ -450,7 +449,6 @@ class TakeFile:
         self._backup = backup
         self._created = created
         self._digest = hashlib.sha256()
-        self._unhashed = bytearray()
         self._events = 0
         self._size = os.fstat(fd).st_size
         self._start = self._size
@@ -476,11 +474,7 @@ class TakeFile:
         data = b"".join(lines)
         self._write(data)
         self._events += len(lines)
-        # Hashed in larger portions: most of the time for a short one is in the call.
-        self._unhashed += data
-        if len(self._unhashed) >= _HASHED_TOGETHER:
-            self._digest.update(self._unhashed)
-            self._unhashed.clear()
+        self._digest.update(data)
 
     @property
     def events(self) -> int:
@@ -532,7 +526,6 @@ class TakeFile:
             raise
         os.close(self._fd)
         self._fd, self._digest, self._size = fd, digest, os.fstat(fd).st_size
-        self._unhashed.clear()
 
     def close(self, *, packed: Path | None = None, overwrite: bool = False, **counts: int) -> None:
         """Write the footer, with these of its fields, sync, and only now let go of a file that was
@@ -552,9 +545,7 @@ class TakeFile:
             os.close(self._fd)
 
     def _write_footer(self, counts: Mapping[str, int]) -> None:
-        digest = self._digest.copy()
-        digest.update(self._unhashed)
-        footer = Footer(events=self._events, sha256=digest.hexdigest(), **counts)
+        footer = Footer(events=self._events, sha256=self._digest.hexdigest(), **counts)
         self._write(msgspec.json.encode({"footer": footer}) + b"\n")
 
     def discard(self) -> None:

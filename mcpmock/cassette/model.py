@@ -22,7 +22,7 @@ import msgspec
 from msgspec import UNSET, Raw, UnsetType
 
 from mcpmock.protocol import messages
-from mcpmock.protocol.messages import C2S, Frame
+from mcpmock.protocol.messages import C2S, Direction, Frame
 from mcpmock.protocol.raw_json import UNREADABLE, members
 
 
@@ -501,7 +501,8 @@ def payload_parts(raw: bytes) -> tuple[bytes, bytes, bytes]:
     return b'"b64":"', binascii.b2a_base64(raw, newline=False), b'"'
 
 
-_C2S_MESSAGE, _S2C_MESSAGE = b',"t":%d,"d":"c2s","m":', b',"t":%d,"d":"s2c","m":'
+_C2S_MESSAGE = b'{"n":%%d,"t":%d,"d":"c2s","m":%%b}\n'
+_S2C_MESSAGE = _C2S_MESSAGE.replace(b"c2s", b"s2c")
 
 
 def are_embeddable(raws: Sequence[bytes], lines: bytes) -> bool:
@@ -512,7 +513,10 @@ def are_embeddable(raws: Sequence[bytes], lines: bytes) -> bool:
     try:
         return (
             len(_raw.decode_lines(lines)) == len(raws)
-            and all([raw[0] == _BRACE and raw[-1] == _END_BRACE for raw in raws])  # noqa: C419 (a list is quicker)
+            and all(raws)
+            and all(
+                [raw[0] == _BRACE and raw[-1] == _END_BRACE and _LF not in raw for raw in raws]  # noqa: C419 (a list is quicker)
+            )
             and _CR not in lines
             and (lines.isascii() or is_utf8(lines))
         )
@@ -520,14 +524,15 @@ def are_embeddable(raws: Sequence[bytes], lines: bytes) -> bool:
         return False
 
 
-def message_lines(n: int, t: int, frames: Sequence[Frame], raws: Sequence[bytes]) -> list[bytes]:
-    """Return the lines of messages of stdio that came together, the first numbered `n`; `raws` are
-    their bytes, which `are_embeddable`.
-    """
-    if any([frame.eol != b"\n" for frame in frames]):  # noqa: C419 (a list is quicker)
-        return [event_line(number, t, frame) for number, frame in enumerate(frames, n)]
-    middle = (_C2S_MESSAGE if frames[0].direction is C2S else _S2C_MESSAGE) % t
-    return [b'{"n":%d%b%b}\n' % (number, middle, raw) for number, raw in enumerate(raws, n)]
+def message_line(n: int, t: int, direction: Direction, raw: bytes) -> bytes:
+    """Return the line of a message of stdio whose bytes are `embeddable`."""
+    return (_C2S_MESSAGE if direction is C2S else _S2C_MESSAGE) % t % (n, raw)
+
+
+def message_lines(n: int, t: int, direction: Direction, raws: Sequence[bytes]) -> list[bytes]:
+    """Return the lines of messages of stdio that came together, the first numbered `n`."""
+    line = (_C2S_MESSAGE if direction is C2S else _S2C_MESSAGE) % t
+    return [line % (number, raw) for number, raw in enumerate(raws, n)]
 
 
 _WITHOUT_DIRECTION = (messages.Stderr, messages.ProcessExit)
@@ -538,10 +543,6 @@ def event_line(n: int, t: int, frame: Frame, *, session: int = 1, redacted: bool
     take began.
     """
     fact, exchange = frame.fact, frame.exchange
-    ordinary = fact is None and frame.eol == b"\n" and exchange is None
-    if ordinary and session == 1 and not redacted and embeddable(frame.raw):
-        middle = (_C2S_MESSAGE if frame.direction is C2S else _S2C_MESSAGE) % t
-        return b'{"n":%d%b%b}\n' % (n, middle, frame.raw)
     place = "" if session == 1 else f',"s":{session}'
     if exchange is not None:
         place += f',"x":{exchange}'

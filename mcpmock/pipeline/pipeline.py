@@ -48,10 +48,7 @@ class Pipeline(Struct, eq=False):
         """Take frames of one direction in at their end. Gives what leaves now: batches, each
         of one direction, in order.
         """
-        if self.hung_up:
-            return []
-        entered = -1 if frames[0].direction is C2S else len(self.stages)
-        self._pass_on(entered, frames, now)
+        self._pass_on(-1 if frames[0].direction is C2S else len(self.stages), frames, now)
         return self._leave()
 
     def advance(self, now: float) -> list[Sequence[Frame]]:

@@ -17,7 +17,16 @@ from typing import Any
 import msgspec
 from msgspec import Struct, field
 
-from mcpmock.cassette.model import Event, Gap, Oversize, are_embeddable, event_line, message_lines
+from mcpmock.cassette.model import (
+    Event,
+    Gap,
+    Oversize,
+    are_embeddable,
+    embeddable,
+    event_line,
+    message_line,
+    message_lines,
+)
 from mcpmock.pipeline.stage import PASS, Action, Hangup, Stage
 from mcpmock.protocol.messages import C2S, ExchangeEnd, Fragment, Frame, HttpBody, StreamEnd
 from mcpmock.protocol.reassembly import Reassembly, WholeFrame
@@ -83,10 +92,11 @@ class Ledger(Struct, eq=False):
         """Write all at once: the gaps, and after them what is new. Numbers given are never given
         again.
         """
+        if not lines:
+            return
         self.events += len(lines)
-        if lines:
-            self.append(lines)
-        if lines and self.gaps:
+        self.append(lines)
+        if self.gaps:
             self.noted_gaps += len(self.gaps)
             self.gaps.clear()
         redactor = self.redactor
@@ -136,10 +146,8 @@ class Recorder(Struct, Stage, eq=False):
             first = ledger.events + len(lines) + 1
             if last.fact is None and last.exchange is None and len(seen) == 1:
                 lines.append(self._line(first, t, last))
-            elif self._are_messages(seen):
-                lines += self._lines(first, t, seen)
             elif self._whole(seen):
-                lines += [self._line(n, t, frame) for n, frame in enumerate(seen, first)]
+                lines += self._lines(first, t, seen)
             else:
                 wholes = self._gathered(seen)
                 sizes = [whole.size + len(whole.frame.eol) for whole in wholes]
@@ -183,20 +191,17 @@ class Recorder(Struct, Stage, eq=False):
         kinds = [type(frame.fact) for frame in frames]
         return not self.ledger.reassembly and _IN_PARTS.isdisjoint(kinds)
 
-    def _are_messages(self, frames: Sequence[Frame]) -> bool:
-        """Return whether these are messages of stdio, which has one session."""
-        over_stdio = frames[-1].exchange is None and self.session == 1
-        return over_stdio and all(frame.fact is None for frame in frames)
-
     def _lines(self, first: int, t: int, frames: Sequence[Frame]) -> list[bytes]:
-        """Return the lines of messages of stdio that one read gave: they are looked at in one go,
-        and mostly that is all.
+        """Return the lines of what one read gave. Messages of stdio, which has one session, are
+        looked at in one go, and mostly that is all.
         """
         redactor = self.ledger.redactor
-        raws = [frame.raw for frame in frames]
-        block = b"\n".join(raws)
-        if are_embeddable(raws, block) and (redactor is None or not redactor.suspicious(block)):
-            return message_lines(first, t, frames, raws)
+        if self.session == 1 and frames[-1].exchange is None:
+            raws = [one.raw for one in frames if one.fact is None and one.eol == b"\n"]
+            block = b"\n".join(raws)
+            plain = len(raws) == len(frames) and are_embeddable(raws, block)
+            if plain and (redactor is None or not redactor.suspicious(block)):
+                return message_lines(first, t, frames[0].direction, raws)
         return [self._line(n, t, frame) for n, frame in enumerate(frames, first)]
 
     def _each(self, first: int, t: int, wholes: Sequence[WholeFrame]) -> list[bytes]:
@@ -241,8 +246,12 @@ class Recorder(Struct, Stage, eq=False):
         return [whole for whole in cut if whole is not None]
 
     def _line(self, n: int, t: int, frame: Frame) -> bytes:
-        """Return a frame that may hold secrets."""
-        redactor = self.ledger.redactor
+        """Return the line of a frame, without its secrets."""
+        raw, redactor = frame.raw, self.ledger.redactor
+        of_stdio = self.session == 1 and frame.exchange is None and frame.fact is None
+        plain = of_stdio and frame.eol == b"\n" and embeddable(raw)
+        if plain and (redactor is None or not redactor.suspicious(raw)):
+            return message_line(n, t, frame.direction, raw)
         kept = frame if redactor is None else redactor.frame(frame)
         return event_line(n, t, kept, session=self.session, redacted=kept is not frame)
 

@@ -41,7 +41,6 @@ __all__ = ["HOLE", "PLACEHOLDER", "RULES", "Redactor", "redaction_of"]
 RULES = 3
 """The version of the rules, written into the header of every take."""
 
-_JSON = (b"{", b"[")
 _MAX_CACHED = 512
 """How many heads, fields and targets are remembered."""
 _MAX_UNFINISHED_BYTES = 1024
@@ -75,11 +74,6 @@ class Redactor(TextRedactor, eq=False):
     def frame(self, frame: Frame) -> Frame:
         """Return a frame without its secrets; the same object if it has none."""
         raw, fact = frame.raw, frame.fact
-        # speed: 2.0 us a message of 206 bytes without a secret, by the way of all others 3.0
-        # (python -m timeit)
-        over_stdio = fact is None and frame.exchange is None
-        if over_stdio and raw.startswith(_JSON) and not self.suspicious(raw):
-            return frame
         self.table.path = ()
         if isinstance(fact, (HttpRequest, HttpResponse)):
             fact = self.head(fact)

@@ -199,8 +199,34 @@ def test_the_same_value_is_the_same_placeholder_in_any_kind_of_frame() -> None:
 )
 def test_frames_that_come_together(odd: Frame, redactor: Redactor | None) -> None:
     """Their lines are those of frames that come one by one, whatever is among them."""
+    _check_together([s2c(request(1, "ping")), odd, s2c(request(2, "ping"))], redactor)
+
+
+@pytest.mark.parametrize("redactor", [None, Redactor()], ids=["raw", "redacted"])
+@pytest.mark.parametrize(
+    "raws",
+    [
+        (b"", b"1 2"),
+        (b"{} {}", b""),
+        (b"", b"{}{}", b"{}"),
+        (b" ", b"{}{}"),
+        (b"{", b"}{}"),
+        (b'{"a":1', b"}", b"{}{}"),
+        (b"{\n}", b"{}"),
+        (b"{}\n{}", b""),
+        (b"{}\n", b"{}"),
+    ],
+)
+def test_lines_that_hold_as_many_values_as_there_are_lines(
+    raws: Sequence[bytes], redactor: Redactor | None
+) -> None:
+    """Where some hold none and others several, or a line break, each is looked at alone."""
+    _check_together([s2c(raw) for raw in raws], redactor)
+
+
+def _check_together(frames: Sequence[Frame], redactor: Redactor | None) -> None:
+    """Check that the lines of frames that come together are those of frames one by one."""
     together, apart = Tape(), Tape()
-    frames = [s2c(request(1, "ping")), odd, s2c(request(2, "ping"))]
     fed(Recorder(Ledger(together.append, redactor)), *frames)
     recorder = Recorder(Ledger(apart.append, redactor))
     for frame in frames:
