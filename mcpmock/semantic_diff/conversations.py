@@ -101,7 +101,8 @@ def read_conversations(
         for event in exchanges:
             if event.s in readers and opening[event.s].note(event):
                 readers[event.s].conversation.at_opening.add(event.n)
-        left = {event.x for event in exchanges if event.end is not UNSET and event.d == "c2s"}
+        ends = (event for event in exchanges if event.end is not UNSET and event.d == "c2s")
+        left = {event.x for event in ends if event.x is not None}
         found += [reader.finish(left) for reader in readers.values()]
     return found
 
@@ -177,11 +178,11 @@ class _Reader:
         for message, _ in messages_in(frame):
             self._read_message(event.s, frame, message, self.conversation.messages.add(place))
 
-    def finish(self, left: Collection[int | None]) -> RecordedConversation:
+    def finish(self, left: Collection[int]) -> RecordedConversation:
         """Return the conversation; `left` are the exchanges that the client ended."""
         for call in self.conversation.calls:
-            gone = call.exchange is not None and call.exchange in left
-            call.abandoned = call.abandoned or (gone and not call.answer_ranks)
+            if call.exchange in left and not call.answer_ranks:
+                call.abandoned = True
         self.conversation.calls = join_pages(self.conversation.calls)
         return self.conversation
 

@@ -99,6 +99,24 @@ def test_prompts(old: list[Any], new: list[Any], expected: str) -> None:
     assert [expected] == [line.split()[0] for line in found]
 
 
+@pytest.mark.parametrize(
+    ("old", "new", "expected"),
+    [
+        ({}, {"arguments": [{"name": "a"}]}, ["argument-added"]),
+        ({"arguments": [{"name": "a"}]}, {}, ["argument-removed"]),
+        ({}, {"arguments": []}, []),
+        ({"arguments": 7}, {"arguments": [{"name": "a"}]}, ["metadata-changed"]),
+        ({"arguments": [{"name": "a"}]}, {"arguments": 7}, ["metadata-changed"]),
+        ({}, {"arguments": 7}, ["metadata-changed"]),
+    ],
+)
+def test_arguments_that_are_no_list(old: Any, new: Any, expected: list[str]) -> None:
+    """None are none; anything else is a change of what is said."""
+    found = listed("prompts/list", [{"name": "p", **old}], [{"name": "p", **new}], "prompts")
+
+    assert expected == [line.split()[0] for line in found]
+
+
 def test_an_argument_with_another_name_is_another_one() -> None:
     """Callers name arguments, whatever is said of them."""
     old, new = ([{"name": "p", "arguments": [{"name": name, "description": "d"}]}] for name in "ab")
@@ -154,6 +172,15 @@ def test_odd_members() -> None:
         ({"_meta": {"x": {"version": "1"}}}, {}, ["server-info-changed $._meta.x"]),
         ({"instructions": "a"}, {"instructions": "b"}, ["description-changed $.instructions"]),
         ({"ttlMs": 1}, {"ttlMs": 2}, ["metadata-changed $.ttlMs"]),
+        ({"supportedVersions": "1"}, {"supportedVersions": ["1"]},
+         ["metadata-changed $.supportedVersions"]),
+        ({"supportedVersions": ["1"]}, {"supportedVersions": 1},
+         ["metadata-changed $.supportedVersions"]),
+        ({"supportedVersions": ["1", "2"]}, {"supportedVersions": ["2", "1"]}, []),
+        ({"capabilities": {"a": None}}, {"capabilities": {"a": {}}},
+         ["capability-added $.capabilities.a"]),
+        ({"capabilities": {"a": {}}}, {}, ["capability-removed $.capabilities.a"]),
+        ({"serverInfo": {"name": "x"}}, {}, ["server-info-changed $.serverInfo.name"]),
     ],
 )  # fmt: skip
 def test_handshakes(old: Any, new: Any, expected: list[str]) -> None:

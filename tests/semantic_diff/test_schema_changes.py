@@ -8,7 +8,7 @@ import pytest
 
 from mcpmock.semantic_diff import schema_changes as schema_changes_module
 from mcpmock.semantic_diff.schema_changes import INPUT, OUTPUT, Use, schema_changes
-from mcpmock.semantic_diff.severity import ABSENT, to_jsonpath
+from mcpmock.semantic_diff.severity import ABSENT, Item, to_jsonpath
 
 
 def told(old: Any, new: Any, use: Use = INPUT) -> list[str]:
@@ -226,6 +226,22 @@ def test_what_is_shown(old: Any, new: Any, shown: tuple[Any, Any]) -> None:
     (change,) = schema_changes(old, new, (), INPUT)
 
     assert shown == (change.old, change.new)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "place"),
+    [
+        ({"anyOf": [of(["a"]), of(["b"])]}, {"anyOf": [of(["a"])]}, Item(1, None)),
+        ({"anyOf": [of(["a"])]}, {"anyOf": [of(["a"]), of(["b"])]}, Item(None, 1)),
+        ({"anyOf": [of(a={"minimum": 1}), of(b=NUMBER)]},
+         {"anyOf": [of(b=NUMBER), of(a={"minimum": 2})]}, Item(0, 1)),
+    ],
+)  # fmt: skip
+def test_where_a_branch_stands(old: Any, new: Any, place: Item) -> None:
+    """In each of the two, or in one alone: rules of users look there."""
+    (change,) = schema_changes(old, new, (), INPUT)
+
+    assert ("anyOf", place) == change.path[:2]
 
 
 @pytest.mark.parametrize("anchor", [{"$anchor": "a"}, {"$dynamicAnchor": "a"}, {"$id": "#a"}])

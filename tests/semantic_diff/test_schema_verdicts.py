@@ -258,6 +258,14 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "beside branches with a common value": (
         of(v={**N, "oneOf": [{"minimum": 0}, {"maximum": 5}]}),
         of(v={**N, "oneOf": [{"minimum": 0}, {"maximum": 5}], "multipleOf": 2}), LESS),
+    "a named one that is a map's": (
+        {**of(a=S), "additionalProperties": I}, {"type": "object", "additionalProperties": I}, CHANGED),
+    "a map's that is named": (
+        {"type": "object", "additionalProperties": I}, {**of(a=S), "additionalProperties": I}, CHANGED),
+    "not a closed one with a member less": (
+        of(v={"not": {**of(a=S, b=S), "additionalProperties": False}}), of(v={"not": CLOSED}), MORE),
+    "not a closed one with a member more": (
+        of(v={"not": CLOSED}), of(v={"not": {**of(a=S, b=S), "additionalProperties": False}}), LESS),
     "a number within a constant": (of(a={"const": {"x": [1]}}), of(a={"enum": [{"x": [1.0]}]}), SAME),
     "a required one that is a map's": (
         {**of("a", a=I), "additionalProperties": I}, {"type": "object", "additionalProperties": I}, MORE),
