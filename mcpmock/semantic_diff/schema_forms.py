@@ -545,7 +545,7 @@ class _Reader:
 
 def _has_type(raw: dict[str, Any], kind: str) -> bool:
     types = _type_list(raw)
-    return not types or kind in types or (kind == "number" and "integer" in types)
+    return kind in types or (kind == "number" and "integer" in types)
 
 
 def _type_list(raw: dict[str, Any]) -> list[str]:

@@ -35,6 +35,10 @@ def branches(name: str, *row: Any) -> dict[str, Any]:
     return of(v={name: list(row)})
 
 
+def versioned(branch: Any) -> dict[str, Any]:
+    return {**branch, "properties": {"version": {"const": 1}, **branch["properties"]}}
+
+
 REF = {"$ref": "#/$defs/A"}
 
 
@@ -347,6 +351,9 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
     "fewer items than none": (of(v={"prefixItems": [S], "maxItems": -inf}), of(v={"type": "array", "maxItems": -inf}), LESS),
     "tagged branches in another order": (
         branches("anyOf", OLD_CAT, {**DOG, "minProperties": 3}), branches("anyOf", DOG, CAT), MORE),
+    "tagged branches that have a constant in common": (
+        branches("anyOf", versioned(OLD_CAT), versioned({**DOG, "minProperties": 4})),
+        branches("anyOf", versioned(DOG), versioned(CAT)), MORE),
     "an integer behind in allOf": (branches("allOf", N, I), of(v=I), SAME),
     "values of both": (branches("allOf", {"enum": ["a", "b"]}, {"enum": ["b", "c"]}), of(v={"const": "b"}), SAME),
     "an enum and a constant": (of(v={"enum": ["a", "b"], "const": "a"}), of(v={"const": "a"}), SAME),
@@ -449,6 +456,10 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
         of(v={"$id": "https://x.example/a/s", "$ref": "t", "$defs": {"T": {**S, "$id": "t"}}}),
         of(v={"$id": "https://x.example/a/s", "$ref": "t", "$defs": {"T": {**N, "$id": "t"}}}), CHANGED),
     "the same reference in a resource of its own": (resource(S), resource(N), CHANGED),
+    "no type at all": (of(v={"type": []}), of(v=False), SAME),
+    "unevaluated beside a pattern's own": (
+        {**of(x={**of(a=S), "unevaluatedProperties": False}), "patternProperties": {"^x": of(b=S)}},
+        {**of(x={**of(a=S), "unevaluatedProperties": I}), "patternProperties": {"^x": of(b=S)}}, UNKNOWN),
     "a type that does not exist": (of(v={"type": "strnig"}), of(v={"type": "strnig", "minLength": 1}), UNKNOWN),
     "one of types does not exist": (of(v={"type": ["string", "strnig"]}), of(v={"type": ["string", "strnig"], "title": ""}), UNKNOWN),
     "a schema of a wrong form": (of(v=5), of(v=6), UNKNOWN),
