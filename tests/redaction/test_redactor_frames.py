@@ -94,6 +94,12 @@ def test_a_head_loses_its_secrets_and_nothing_else() -> None:
         (b"mcpmock:secret:token:7", Stderr()),
         (b'{"token":"mcpmock:secret:token:7"}', None),
         (b'{"a":"to mcpmock:secret:token:7"}', None),
+        (rb'{"a":"to \u006dcpmock:secret:token:7"}', None),
+        (b'{"a":"?b=mcpmock%3Asecret%3Atoken%3A7"}', None),
+        *(
+            (b'{"a":"%b"}' % b64encode(text), None)
+            for text in (b"to mcpmock:secret:token:7.", b'{"token":"mcpmock:secret:token:7"}')
+        ),
     ],
 )
 def test_placeholders_that_come_over_the_wire_keep_their_numbers(
