@@ -113,6 +113,25 @@ def test_placeholders_that_come_over_the_wire_keep_their_numbers(
     assert b'{"token":"mcpmock:secret:token:8"}' == redactor.json(b'{"token":"abc"}')
 
 
+@pytest.mark.parametrize(
+    ("spelled", "kept"),
+    [
+        ("p/wrd9", "mcpmock:secret:token:1"),
+        ("p%2Fwrd9", "mcpmock%3Asecret%3Atoken%3A1"),
+        ("p%2fw%72d9", "mcpmock%3Asecret%3Atoken%3A1"),
+        ("p/wrd%00", "mcpmock:secret:token:2"),
+        ("p/wrd%FF", "mcpmock:secret:token:2"),
+    ],
+)
+def test_a_secret_in_percent_encoding(spelled: str, kept: str) -> None:
+    """It has the placeholder that it has elsewhere, encoded too; what is no text has its own."""
+    redactor = Redactor()
+    redactor.json(b'{"token":"p/wrd9"}')
+    head = redactor.head(HttpRequest("GET", f"/m?token={spelled}", []))
+
+    assert f"/m?token={kept}" == head.target
+
+
 def test_a_session_id_is_the_same_everywhere() -> None:
     """In the field that gives it, in those that use it, in queries and in the event that tells the
     endpoint; another id is another one.
