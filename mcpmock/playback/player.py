@@ -208,10 +208,8 @@ class Player(Stage):
         """Answer as the first of these, which is near; others stay candidates only if `keep`."""
 
     @abstractmethod
-    def _translations(self, live: ClientMessage) -> list[Candidate] | None:
-        """Return the recorded sessions in the words of the client, which from now on are
-        candidates; None if it speaks those of the recording.
-        """
+    def _add_translated(self, added: list[Candidate]) -> None:
+        """Add candidates for the recorded sessions in the words of the client."""
 
     @abstractmethod
     def _is_lost(self, live: ClientMessage) -> bool:
@@ -255,8 +253,9 @@ class Player(Stage):
         same.
         """
         self._take_other(live, now)
-        if live.exchange is not None and not self._answers_on(live.exchange):
-            self._own_answers += self._without_result(live)
+        if live.exchange is None or any(one.answers_on(live.exchange) for one in self._speakers):
+            return
+        self._own_answers += self._without_result(live)
 
     def _drop_exchange(self, exchange: int) -> None:
         """Send nothing more on an exchange that its client left."""
@@ -266,22 +265,21 @@ class Player(Stage):
         """Return whether there are candidates for the first time, since the client speaks a
         revision of the era that was not recorded.
         """
-        added = None if self._translated_to is not None else self._translations(live)
-        if added:
-            self.report(PlayerNote(live.name, f"translated: {self._revisions}"))
-        return bool(added)
-
-    def _revision_lacked(self, live: ClientMessage, *, alone: bool) -> str | None:
-        """Return the revision that the client speaks, if nothing was recorded in its era. `alone`:
-        the message belongs to no session.
-        """
+        if self._translated_to is not None:
+            return False
         from .translation import revision_asked  # most replays need it not
 
+        alone = not self.in_session and not live.names_session
         revision = revision_asked(live.content, alone=alone)
         if revision is None or not self.selection.lacks(revision):
-            return None
+            return False
         self._translated_to = revision
-        return revision
+        stateless = not self.in_session
+        added = self.selection.translations(revision, self._session_id, stateless=stateless)
+        if added:
+            self._add_translated(added)
+            self.report(PlayerNote(live.name, f"translated: {self._revisions}"))
+        return bool(added)
 
     @property
     def _revisions(self) -> str | None:
@@ -531,9 +529,6 @@ class Player(Stage):
     def _is_recorded(self, live: ClientMessage) -> bool:
         """Return whether any candidate has an equal message, used or not."""
         return any(candidate.matcher.repeats(live) for candidate in self._candidates.all)
-
-    def _answers_on(self, live: int) -> bool:
-        return any(candidate.answers_on(live) for candidate in self._speakers)
 
     # What goes out.
 

@@ -118,11 +118,7 @@ class SessionPlayer(Player):
         self._candidates.accept(found, live, now, keep=keep)
         self._note_lead()
 
-    def _translations(self, live: ClientMessage) -> list[Candidate] | None:
-        revision = self._revision_lacked(live, alone=False)
-        if revision is None:
-            return None
-        added = self.selection.translations(revision, self._session_id, stateless=False)
+    def _add_translated(self, added: list[Candidate]) -> None:
         for candidate in added:
             candidate.begin(self._began, speaks=False)
             for opened in self._streams.values():
@@ -131,7 +127,6 @@ class SessionPlayer(Player):
                     candidate.accept(match, opened, self._began)
         # The lead is what is judged at the end: it becomes one that knows the request.
         self._candidates.all = [*self._candidates.all, *added]
-        return added
 
     def _receive_end(self, live: ClientMessage, now: float) -> None:
         super()._receive_end(live, now)

@@ -71,15 +71,10 @@ class StatelessPlayer(Player):
     ) -> None:
         found[0].candidate.accept(found[0].match, live, now)
 
-    def _translations(self, live: ClientMessage) -> list[Candidate] | None:
-        revision = self._revision_lacked(live, alone=not live.names_session)
-        if revision is None:
-            return None
-        added = self.selection.translations(revision, self._session_id, stateless=True)
+    def _add_translated(self, added: list[Candidate]) -> None:
         for candidate in added:
             candidate.speak()
         self._candidates.all = [*added, *self._candidates.all]
-        return added
 
     def _take_other(self, live: ClientMessage, now: float) -> None:
         if not self._answer_recorded(live, now):
