@@ -150,18 +150,12 @@ class AnswerIndex(Struct, frozen=True, eq=False, dict=True):
     @cached_property
     def respelled(self) -> Set[int]:
         """The hashes of spellings of which others ask the same."""
-        alike = defaultdict[int, list[int]](list)
-        for spelled, numbers in self.spelled.items():
-            asked = match_subject(self.frame(numbers[0]))
-            assert asked is not None
-            alike[hash(asked.key(0, bare=True))].append(spelled)
-        return {one for found in alike.values() if len(found) > 1 for one in found}
-
-    def plain_answers(self) -> Iterator[WaitingMessage]:
-        """Yield the answers that wait for nothing but the request."""
-        for number, place in enumerate(self.answers):
-            if place != NONE:
-                yield WaitingMessage(place, number, (number,), self.stops[number])
+        spellings = {number: one for one, numbers in self.spelled.items() for number in numbers}
+        alike = (
+            {spellings[number] for number in numbers if number in spellings}
+            for numbers in self.keys.by_key.values()
+        )
+        return {one for found in alike if len(found) > 1 for one in found}
 
     def frame(self, number: int) -> Frame:
         """Return a client message."""

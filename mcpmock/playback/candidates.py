@@ -260,10 +260,6 @@ class Candidate:
 
     # What it knows.
 
-    def used(self, match: MatchResult) -> bool:
-        """Return whether a client event has happened."""
-        return match.event.index in self.matcher.happened
-
     def answers_on(self, exchange: int) -> bool:
         """Return whether the plan has something to send on this live exchange, now or later."""
         return self.ids.recorded.get(exchange) in self.plan.by_exchange
@@ -425,7 +421,7 @@ class Candidates:
             one
             for candidate in self.all
             for one in CandidateMatch.first(candidate, candidate.matcher.nearest(live))
-            if not candidate.used(one.match)
+            if one.match.event.index not in candidate.matcher.happened
         ]
         return sorted(found, key=lambda one: one.match.distance)[:1]
 

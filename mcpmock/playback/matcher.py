@@ -36,7 +36,6 @@ from msgspec import UNSET, Struct
 from mcpmock.playback.plan.plan import ClientEvent, ReplayPlan
 from mcpmock.protocol.messages import (
     Batch,
-    Frame,
     HttpRequest,
     Opaque,
     Request,
@@ -113,11 +112,6 @@ _MAX_COMPARED = 100
 """How many requests that rules may make equal are compared with a live one."""
 _MAX_MEASURED = 1_000
 """How many requests it is measured of how near they are to one that matches none."""
-_ALL_LEVELS = [range(count) for count in range(len(MATCH_LEVELS) + 1)]
-_HEADLESS_LEVELS = [
-    [level for level in levels if not FIRST_HEADER_LEVEL <= level < META_LEVEL]
-    for levels in _ALL_LEVELS
-]
 
 
 class MeasuredRequest(Struct, frozen=True):
@@ -163,7 +157,7 @@ class RequestIndex:
         """Return what a client event asks; None for what is matched by its bytes."""
         if event.index in self._subjects:
             return self._subjects[event.index]
-        subject = self.subject_of(event.frame, event.head)
+        subject = self.placed(match_subject(event.frame, event.head), event.head)
         if event.head is not None or event.frame.fact is not None:
             # Others are needed once, for their key: 100,000 decoded ones would be 200 MB.
             self._subjects[event.index] = subject
@@ -175,11 +169,6 @@ class RequestIndex:
         subject = None if event.head is None else self.subject(event)
         return None if subject is None else subject.http
 
-    def subject_of(self, frame: Frame, head: HttpRequest | None) -> MatchSubject | None:
-        """Return what a client frame asks, recorded or live."""
-        subject = match_subject(frame, head)
-        return subject if subject is None or head is None else self.placed(subject, head)
-
     def meta(self, index: int) -> Leaves:
         """Return what a client event says in `_meta` in words of its client."""
         if index not in self._metas:
@@ -187,7 +176,7 @@ class RequestIndex:
             self._metas[index] = _meta_leaves(recorded)
         return self._metas[index]
 
-    def placed(self, subject: MatchSubject, head: HttpRequest) -> MatchSubject:
+    def placed(self, subject: MatchSubject | None, head: HttpRequest | None) -> MatchSubject | None:
         """Return what is asked, with the recorded names of streams and sessions in the place of
         live ones.
 
@@ -195,7 +184,7 @@ class RequestIndex:
         lost was chance. A request outside any session that names one names a wrong one, and servers
         tell those apart.
         """
-        if subject.http is None:
+        if subject is None or subject.http is None or head is None:
             return subject
         places = {}
         if LAST_EVENT in subject.http:
@@ -304,7 +293,7 @@ class Matcher:
                 if index not in self.happened and self._allowed(index, request=False)
             )
         else:
-            subject = self._subject(live)
+            subject = self.index.placed(live.subject, live.head)
             if subject is None:
                 return None
             request = isinstance(content, Request)
@@ -315,7 +304,7 @@ class Matcher:
         """Return all client events that ask the same as a live message, used or not, at the
         strictest level that has any, or at this one. For a request only events with requests count.
         """
-        subject = self._subject(live)
+        subject = self.index.placed(live.subject, live.head)
         for one in self.levels_for(live) if level is None else (level,):
             if subject is None:
                 found = {index: Bindings() for index in self._same_bytes(live, one)}
@@ -348,7 +337,7 @@ class Matcher:
         if not self.index.rules:
             return
         index = self.index.loosened(self.levels - 1)
-        asked = index.request(self._subject(live))
+        asked = index.request(self.index.placed(live.subject, live.head))
         if asked is None:
             return
         rows = [row if used else self._unused(key, row) for key, row in index.rows(asked)]
@@ -593,8 +582,10 @@ class Matcher:
         """Return the match levels that can make a difference: without a head those of heads
         cannot.
         """
-        headless = live.head is None and not isinstance(live.frame.fact, HttpRequest)
-        return (_HEADLESS_LEVELS if headless else _ALL_LEVELS)[self.levels]
+        levels = range(self.levels)
+        if live.head is not None:
+            return levels
+        return [level for level in levels if not FIRST_HEADER_LEVEL <= level < META_LEVEL]
 
     def next_in_order(self) -> int | None:
         """Return the first client event not used yet: the only one that strict order takes."""
@@ -602,10 +593,6 @@ class Matcher:
         while self._passed < len(in_order) and in_order[self._passed] in self.happened:
             self._passed += 1
         return in_order[self._passed] if self._passed < len(in_order) else None
-
-    def _subject(self, live: ClientMessage) -> MatchSubject | None:
-        subject, head = live.subject, live.head
-        return subject if subject is None or head is None else self.index.placed(subject, head)
 
     def _next_as_written(self, live: ClientMessage) -> ClientEvent | None:
         """Return the next client event, if it is a request that a live one is written as, id and

@@ -25,7 +25,11 @@ def plan_of(index: AnswerIndex) -> ReplayPlan:
     places, ranks = index.places, index.ranks
     numbers = {place: number for number, place in enumerate(places)}
     waiting = {one.place: one for found in index.waiting.values() for one in found}
-    waiting |= {one.place: one for one in index.plain_answers()}
+    waiting |= {
+        place: WaitingMessage(place, number, (number,), index.stops[number])
+        for number, place in enumerate(index.answers)
+        if place != NONE
+    }
     handshakes = {*index.methods.get("initialize", ())}
     client, messages, times = dict[int, ClientEvent](), list[PlannedMessage](), Times()
     for place, event in enumerate(index.episode.events):
