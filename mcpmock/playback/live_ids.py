@@ -138,18 +138,15 @@ class LiveIds:
         return [_on(live, frame) for frame in (*metas, *rendered)]
 
     def _render_message(self, planned: PlannedMessage, bindings: Mapping[str, str]) -> list[Frame]:
-        raw = planned.frame.raw
-        if not planned.live_values and not holds_placeholder(raw):
-            return [planned.frame]
-        if any(live_value.item is not None for live_value in planned.live_values):
-            new = self._render_batch(raw, planned.live_values)
-        else:
-            new = self._render_item(raw, planned.live_values)
+        frame, live_values = planned.frame, planned.live_values
+        in_batch = any(live_value.item is not None for live_value in live_values)
+        render = self._render_batch if in_batch else self._render_item
+        new = render(frame.raw, live_values)
         if new is None:
             return []
         if holds_placeholder(new):
             new = fill(new, self._known(new, bindings))
-        return [Frame(planned.frame.direction, new, planned.frame.eol, planned.frame.fact)]
+        return [Frame(frame.direction, new, frame.eol, frame.fact)]
 
     def _render_fact(self, frame: Frame, live: int, bindings: Mapping[str, str]) -> Frame:
         fact, raw = frame.fact, frame.raw

@@ -170,9 +170,6 @@ def steps(events: Sequence[Event]) -> Iterator[EpisodeStep]:
     """Yield the steps in the order they happened. A request whose body was recorded after the
     answer stands ahead of the answer: a server that answers has read enough of the request.
     """
-    if all(event.x is None for event in events):
-        yield from _bare_steps(events)
-        return
     parts = _StepParts.of(events)
     waiting: dict[int, HttpRequest] = {}
     for index, event in enumerate(events):
@@ -191,14 +188,6 @@ def steps(events: Sequence[Event]) -> Iterator[EpisodeStep]:
             yield EpisodeStep(
                 index, event, frame, None, None if meta is None else events[meta].frame
             )
-
-
-def _bare_steps(events: Sequence[Event]) -> Iterator[EpisodeStep]:
-    """Yield the steps where there are no exchanges."""
-    for place, event in enumerate(events):
-        frame = event.frame
-        if frame is not None:
-            yield EpisodeStep(place, event, frame)
 
 
 def merged(episodes: Iterable[Episode]) -> Episode:
