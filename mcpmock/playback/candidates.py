@@ -194,7 +194,7 @@ class Candidate:
         if match.bindings:
             self.matcher.bindings |= with_numbers_as_written(match.bindings, live.frame.raw)
         self._note_event(match.event.index, live, now)
-        if live.name == "initialize" and self.matcher.levels > 1:
+        if live.name == "initialize" and self.matcher.index.loosest:
             self._agree_on_version(match.event, live)
 
     def _agree_on_version(self, event: ClientEvent, live: ClientMessage) -> None:

@@ -133,21 +133,23 @@ class MeasuredRequest(Struct, frozen=True):
 
 @attrs.define(eq=False, repr=False, slots=False)
 class RequestIndex:
-    """Looks up client events. `stateless`: the exchanges of the plan belong to no session. `rules`
-    are those of the user about what may differ.
+    """Looks up client events. `stateless`: the exchanges of the plan belong to no session. `strict`
+    takes only the next one. `rules` are those of the user about what may differ.
     """
 
     plan: ReplayPlan
     stateless: bool = False
+    strict: bool = False
+    loosest: int = len(MATCH_LEVELS) - 1
+    """The last match level that is in force."""
     rules: MatchRules | None = None
     variables: Variables | None = None
     """The texts that the user wants back: among the placeholders of the plan."""
     answers: AnswerIndex | None = None
     """What the plan was made of, if that is an index."""
-    _subjects: dict[int, MatchSubject | None] = attrs.field(factory=dict)
-    _tables: dict[tuple[int, bool], dict[Key, list[int]]] = attrs.field(factory=dict)
-    _loose: dict[int, LooseIndex] = attrs.field(factory=dict)
-    _metas: dict[int, Leaves] = attrs.field(factory=dict)
+    _subjects: dict[int, MatchSubject | None] = attrs.field(init=False, factory=dict)
+    _tables: dict[tuple[int, bool], dict[Key, list[int]]] = attrs.field(init=False, factory=dict)
+    _metas: dict[int, Leaves] = attrs.field(init=False, factory=dict)
 
     def may_bind(self, bindings: Iterable[tuple[str, str]]) -> bool:
         """Return whether placeholders may stand for these live values."""
@@ -227,17 +229,16 @@ class RequestIndex:
         found = [event for event in events if self._has_placeholder(event)]
         return {event.index: self.subject(event) for event in found}
 
-    def loosened(self, level: int) -> LooseIndex:
-        """Return the client events by what the rules leave of them, at this level."""
+    @cached_property
+    def loosened(self) -> LooseIndex:
+        """The client events by what the rules leave of them, at the loosest level."""
         from .loosened import LooseIndex
 
         assert self.rules is not None
-        index = self._loose.get(level)
-        if index is None:
-            index = self._loose[level] = LooseIndex(self.rules, level, self.may_bind)
-            for event in self.plan.client_events.values():
-                holds = self._has_placeholder(event)
-                index.add(event.index, self.subject(event), holds_placeholder=holds)
+        index = LooseIndex(self.rules, self.loosest, self.may_bind)
+        for event in self.plan.client_events.values():
+            holds = self._has_placeholder(event)
+            index.add(event.index, self.subject(event), holds_placeholder=holds)
         return index
 
     @cached_property
@@ -257,11 +258,9 @@ class RequestIndex:
 
 @attrs.define(eq=False, repr=False)
 class Matcher:
-    """Finds the client events of one plan for one session. `strict` takes only the next one."""
+    """Finds the client events of one plan for one session."""
 
     index: RequestIndex
-    strict: bool = False
-    levels: int = len(MATCH_LEVELS)
     bindings: Bindings = attrs.field(factory=dict)
     happened: dict[int, float] = attrs.field(factory=dict)
     """The client events that are used up, in the order they happened, and when that was."""
@@ -336,7 +335,7 @@ class Matcher:
         """
         if not self.index.rules:
             return
-        index = self.index.loosened(self.levels - 1)
+        index = self.index.loosened
         asked = index.request(self.index.placed(live.subject, live.head))
         if asked is None:
             return
@@ -367,7 +366,7 @@ class Matcher:
     def _compare_loosened(
         self, index: int, live: ClientMessage, asked: LooseRequest, distance: tuple[int, int]
     ) -> MatchResult | None:
-        compared = self.index.loosened(self.levels - 1).compare(index, asked, self.bindings)
+        compared = self.index.loosened.compare(index, asked, self.bindings)
         if compared is None:
             return None
         allowed, bindings = compared
@@ -401,7 +400,7 @@ class Matcher:
         subject = self.index.subject(self.plan.client_events[index])
         assert subject is not None
         # What the loosest level compares was judged under the rules.
-        loosest = self.levels - 1
+        loosest = self.index.loosest
         same_client = not loosest or subject.identity == asked.subject.identity
         same_meta = loosest < META_LEVEL or subject.own_meta == asked.subject.own_meta
         recorded, now = subject.http, asked.subject.http
@@ -447,7 +446,7 @@ class Matcher:
         if is_used and not may_repeat:
             options.append(REPEAT)
         # A used one that is equal without rules is repeated out of its turn.
-        in_turn = not self.strict or (is_used and not denied and not allowed)
+        in_turn = not self.index.strict or (is_used and not denied and not allowed)
         if not in_turn and not self._allowed(event.index, request=True):
             options.append(IN_ANY_TURN)
         if heads or bool(denied) is not bool(rules) or event.index < self.first_place:
@@ -481,7 +480,7 @@ class Matcher:
 
         from .loosened import all_differences
 
-        level, rules = self.levels - 1, self.index.rules or MatchRules()
+        level, rules = self.index.loosest, self.index.rules or MatchRules()
         given = recorded, live, level, self.bindings, self.index.may_bind
         if live.handshake is None and not isinstance(live.params, bytes):
             with suppress(RecursionError):
@@ -507,7 +506,7 @@ class Matcher:
             {name: value for name, value in head.items() if name not in loose}
             for head in (recorded.http, live.http)
         )
-        level = self.levels - 1
+        level = self.index.loosest
         counted = {*at(one, level), *at(other, level)}
         if level >= FIRST_HEADER_LEVEL:
             counted |= {LAST_EVENT, *filter(is_mirror, one.keys() & other.keys())}
@@ -544,12 +543,12 @@ class Matcher:
             if match.event.index not in self.happened
             and self._allowed(match.event.index, request=True)
         ]
-        found = unused if unused or self.strict else found
+        found = unused if unused or self.index.strict else found
         return sorted(found, key=lambda match: match.distance)
 
     def measure(self, event: ClientEvent, live: MatchSubject) -> MeasuredRequest | None:
         """Return how far a recorded request is from a live one; None for another method."""
-        recorded, level = self.index.subject(event), self.levels - 1
+        recorded, level = self.index.subject(event), self.index.loosest
         if recorded is None or recorded.method != live.method:
             return None
         distance = Leaves.of(((), recorded.at(level))).distance(
@@ -571,7 +570,7 @@ class Matcher:
         unused, used = list[int](), list[int]()
         for place in places:
             (used if place in self.happened else unused).append(place)
-        loosest = self.levels - 1
+        loosest = self.index.loosest
         equal = self.index.by_key(loosest, bare=True).get(live.key(loosest, bare=True), ())
         nearest = islice(dict.fromkeys([*equal, *unused, *used]), _MAX_MEASURED)
         events = (self.plan.client_events[place] for place in nearest)
@@ -582,7 +581,7 @@ class Matcher:
         """Return the match levels that can make a difference: without a head those of heads
         cannot.
         """
-        levels = range(self.levels)
+        levels = range(self.index.loosest + 1)
         if live.head is not None:
             return levels
         return [level for level in levels if not FIRST_HEADER_LEVEL <= level < META_LEVEL]
@@ -753,7 +752,7 @@ class Matcher:
         event = self.plan.client_events[index]
         if index < self.first_place or (request and not event.calls):
             return False
-        return not self.strict or not event.in_order or index == self.next_in_order()
+        return not self.index.strict or not event.in_order or index == self.next_in_order()
 
 
 def _keys(live: MatchSubject, level: int) -> tuple[Key, ...]:

@@ -14,7 +14,7 @@ import attrs
 from mcpmock.protocol.messages import HttpRequest
 
 from .candidates import Candidate
-from .matcher import MatchResult, RequestIndex
+from .matcher import MatchResult
 from .request_assembly import ClientMessage
 from .session_selection import SessionSelection
 
@@ -55,8 +55,7 @@ class Repeats:
         times = self._times_repeated.get(key, 0)
         self._times_repeated[key] = times + 1
         match = matches[-1] if self._last_stays else matches[times % len(matches)]
-        part = index.plan.excerpt(match.event.index)
-        excerpt = RequestIndex(part, index.stateless, index.rules, index.variables)
+        excerpt = attrs.evolve(index, plan=index.plan.excerpt(match.event.index), answers=None)
         repeat = self.selection.candidate(excerpt, self.session)
         repeat.join(candidate)
         repeat.accept(match, live, now)

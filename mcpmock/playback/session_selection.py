@@ -252,13 +252,19 @@ class SessionSelection:
     def _indexed(
         self, plan: ReplayPlan, *, stateless: bool = False, answers: AnswerIndex | None = None
     ) -> RequestIndex:
-        return RequestIndex(plan, stateless, self.options.rules, self._variables, answers)
+        return RequestIndex(
+            plan,
+            stateless,
+            self._strict,
+            0 if self.options.exact else len(MATCH_LEVELS) - 1,
+            self.options.rules,
+            self._variables,
+            answers,
+        )
 
     def candidate(self, index: RequestIndex, session: SessionId) -> Candidate:
         """Return a candidate at the beginning of a plan."""
-        levels = 1 if self.options.exact else len(MATCH_LEVELS)
-        matcher = Matcher(index, self._strict, levels)
-        return Candidate(matcher, self.options.pace, session)
+        return Candidate(Matcher(index), self.options.pace, session)
 
     @cached_property
     def read_only_tools(self) -> frozenset[str]:
@@ -344,10 +350,7 @@ class SessionSelection:
         mine = {id(candidate.plan) for candidate in candidates}
         played = map(self.index, sorted({*self._answers, *self._indexes}))
         others = (index for index in played if id(index.plan) not in mine)
-        levels = 1 if self.options.exact else len(MATCH_LEVELS)
-        found = (
-            near for index in others for near in Matcher(index, self._strict, levels).near(live)
-        )
+        found = (near for index in others for near in Matcher(index).near(live))
         if candidates:  # the session is another one: no rule changes that
             return [attrs.evolve(near, why=ELSEWHERE, rules=(), options=()) for near in found]
         return [

@@ -34,10 +34,11 @@ from tests.support import (
 HOLE = "mcpmock:secret:token:1"
 
 
-def matcher(*lines: bytes | Line, strict: bool = False, levels: int = 2) -> Matcher:
+def matcher(*lines: bytes | Line, strict: bool = False, loosest: int = 1) -> Matcher:
     """A matcher of an episode in which the client said this."""
     events: list[Line] = [("c2s", line) if isinstance(line, bytes) else line for line in lines]
-    return Matcher(RequestIndex(plan_of(*events, strict=strict)), strict, levels)
+    plan = plan_of(*events, strict=strict)
+    return Matcher(RequestIndex(plan, strict=strict, loosest=loosest))
 
 
 def take(found: Matcher, match: MatchResult) -> None:
@@ -96,11 +97,11 @@ def test_strict_takes_only_the_next() -> None:
     assert [None, 0, None, 1, 2] == [index(found, raw) for raw in steps]
 
 
-@pytest.mark.parametrize(("levels", "level"), [(2, 1), (1, None)])
-def test_tiers(levels: int, level: int | None) -> None:
+@pytest.mark.parametrize(("loosest", "level"), [(1, 1), (0, None)])
+def test_tiers(loosest: int, level: int | None) -> None:
     """Another client's capabilities are forgiven after all that is exact, unless levels are off."""
     name = "io.modelcontextprotocol/clientCapabilities"
-    found = matcher(request(1, "a", {"_meta": {name: {}}}), levels=levels)
+    found = matcher(request(1, "a", {"_meta": {name: {}}}), loosest=loosest)
     match = found.find(ClientMessage(c2s(request(1, "a", {"_meta": {name: {"roots": {}}}}))))
 
     assert level == (match.level if match else None)
@@ -266,7 +267,7 @@ def test_a_response_is_found_by_its_bytes() -> None:
 
 def http_matcher(*steps: list[Frame], stateless: bool = False, **how: Any) -> Matcher:
     [episode] = over_http(in_session(1 if stateless else 2, *steps)).episodes()
-    return Matcher(RequestIndex(build_plan(episode), stateless), **how)
+    return Matcher(RequestIndex(build_plan(episode), stateless, **how))
 
 
 def place(found: Matcher, frames: list[Frame]) -> tuple[int, int] | None:
@@ -426,7 +427,7 @@ def test_near_misses_where_one_side_has_no_head(recorded_head: bool) -> None:
     found = (
         http_matcher(post(1, asked), answers(1, response(1)))
         if recorded_head
-        else matcher(asked, levels=5)
+        else matcher(asked, loosest=4)
     )
     [live_head, message] = post(7, live)
     assert isinstance(live_head.fact, HttpRequest)
