@@ -112,7 +112,7 @@ class Candidate:
         self.matcher.happened.update(happened)
         self.ids.exchanges |= cursor.exchanges
         self.ids.recorded |= {live: recorded for recorded, live in cursor.exchanges.items()}
-        for number, call in cursor.live_calls():
+        for number, call in cursor.live_calls(cursor.happened):
             self.ids.bind_call(ranks[number], call)
         if cursor is known.cursors[0]:
             self.answered = known.answered

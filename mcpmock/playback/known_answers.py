@@ -77,12 +77,8 @@ class EpisodeCursor:
     """The client numbers that are used up, and when that was."""
     calls: dict[int, LiveCall] = attrs.field(factory=dict)
     """What the live client calls them, by number, where it is not what was recorded."""
-    numbers: dict[bytes, int] = attrs.field(factory=dict)
-    """The calls by the ids that the live client gave them, the latest of each id."""
     cancels: list[tuple[int, int | None]] = attrs.field(factory=list)
     """The calls that it cancelled, each with the number of the recorded cancel."""
-    as_written: list[int] = attrs.field(factory=list)
-    """The calls that came as they are written and are not in `numbers` yet."""
     exchange: int | None = None
     """The live exchange of the message that is taken."""
     head: HttpRequest | None = None
@@ -138,26 +134,24 @@ class EpisodeCursor:
         if self.exchange is not None and self.index.exchanges is not None:
             self.exchanges[self.index.exchanges.numbers[number]] = self.exchange
         if call is not None:
-            self.note_numbers()  # the latest of an id counts
             self.calls[number] = call
-            self.numbers[call.id] = number
 
-    def note_numbers(self) -> None:
-        """Note the ids of the requests that came as they are written."""
-        for number in self.as_written:
-            self.numbers[self._recorded_call(number).id] = number
-        self.as_written.clear()
+    def live_calls(self, numbers: Iterable[int]) -> Iterator[tuple[int, LiveCall]]:
+        """Yield what the client calls each request among these numbers."""
+        for number in numbers:
+            if number in self.calls:
+                yield number, self.calls[number]
+            elif self.index.ranks[number] != NONE:
+                request = self.index.frame(number).content
+                assert isinstance(request, Request)
+                yield number, LiveCall.of(request)
 
-    def live_calls(self) -> Iterator[tuple[int, LiveCall]]:
-        """Yield what the client calls each request that has happened, in their order."""
-        for number in self.happened:
-            if self.index.ranks[number] != NONE:
-                yield number, self.calls.get(number) or self._recorded_call(number)
-
-    def _recorded_call(self, number: int) -> LiveCall:
-        request = self.index.frame(number).content
-        assert isinstance(request, Request)
-        return LiveCall.of(request)
+    def find_call(self, id_: bytes | None) -> int:
+        """Return the latest call to which the client gave this id."""
+        for number, call in self.live_calls(reversed(self.happened)):
+            if call.id == id_:
+                return number
+        raise _Unknown
 
     def find_reply(self, id_: bytes) -> int | None:
         """Return the first unused reply to the server's request with this id."""
@@ -397,9 +391,7 @@ class KnownAnswers:
 
     def _take_as_written(self, number: int, now: float) -> None:
         self.asked = True
-        lead = self.cursors[0]
-        lead.use(number, now)
-        lead.as_written.append(number)
+        self.cursors[0].use(number, now)
         self._release(number, now)
 
     def _take_request(self, frame: Frame, request: Request, now: float) -> None:
@@ -447,12 +439,8 @@ class KnownAnswers:
 
     def _take_cancel(self, message: Notification, now: float) -> None:
         id_ = member(message.params, "requestId")
-        for one in self.cursors:
-            one.note_numbers()
-        if id_ is None or any(id_ not in one.numbers for one in self.cursors):
-            raise _Unknown
-        for one in self.cursors:
-            call = one.numbers[id_]
+        calls = [one.find_call(id_) for one in self.cursors]
+        for one, call in zip(self.cursors, calls, strict=True):
             one.cancels.append((call, one.find_cancel(call)))
         self._drop(*self.cursors[0].cancels[-1])
         self._use([(one, one.cancels[-1][1]) for one in self.cursors], now)
