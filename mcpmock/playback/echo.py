@@ -73,10 +73,7 @@ class Variables:
 
 def with_variables(cassette: Cassette, rules: MatchRules) -> tuple[Cassette, Variables]:
     """Return a cassette with variables in the place of the texts that `rules.echo` selects."""
-    found = Variables()
-    if not rules.echo:
-        return cassette, found
-    first = highest_number(cassette) + 1
+    found, first = Variables(), highest_number(cassette) + 1
     takes = [_TakeTexts(rules, found, first).replace(take) for take in cassette.takes]
     return msgspec.structs.replace(cassette, takes=takes), found
 

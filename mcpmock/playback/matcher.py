@@ -220,14 +220,14 @@ class RequestIndex:
         return MessageKeys.of((index, asked) for index, asked in subjects if asked is not None)
 
     @cached_property
-    def with_placeholders(self) -> Mapping[int, MatchSubject | None]:
+    def with_placeholders(self) -> Mapping[int, MatchSubject]:
         """The client events that hold placeholders, which no key finds."""
         events = self.plan.client_events.values()
         bare = all(event.head is None for event in events)
         if bare and not holds_placeholder(b"\n".join([event.frame.raw for event in events])):
             return {}
-        found = [event for event in events if self._has_placeholder(event)]
-        return {event.index: self.subject(event) for event in found}
+        found = ((e.index, self.subject(e)) for e in events if self._has_placeholder(e))
+        return {index: asked for index, asked in found if asked is not None}
 
     @cached_property
     def loosened(self) -> LooseIndex:
@@ -333,8 +333,6 @@ class Matcher:
         the rules of the user, at the strictest level that has any, the nearest first. At most
         _MAX_COMPARED are compared: an answer costs the same however many there are.
         """
-        if not self.index.rules:
-            return
         index = self.index.loosened
         asked = index.request(self.index.placed(live.subject, live.head))
         if asked is None:
@@ -532,8 +530,7 @@ class Matcher:
         """Return the recorded requests of the same method, and of the same tool, prompt or
         resource, the nearest first; only the unused ones if there are any.
         """
-        if live.subject is None:
-            return []
+        assert live.subject is not None, "only a request has a nearest one"
         found = [
             MatchResult(one.event, distance=one.distance) for one in self._measured(live.subject)
         ]
@@ -546,11 +543,10 @@ class Matcher:
         found = unused if unused or self.index.strict else found
         return sorted(found, key=lambda match: match.distance)
 
-    def measure(self, event: ClientEvent, live: MatchSubject) -> MeasuredRequest | None:
-        """Return how far a recorded request is from a live one; None for another method."""
+    def measure(self, event: ClientEvent, live: MatchSubject) -> MeasuredRequest:
+        """Return how far a recorded request is from a live one of the same method."""
         recorded, level = self.index.subject(event), self.index.loosest
-        if recorded is None or recorded.method != live.method:
-            return None
+        assert recorded is not None
         distance = Leaves.of(((), recorded.at(level))).distance(
             Leaves.of(((), live.at(level))), self.bindings
         )
@@ -574,8 +570,7 @@ class Matcher:
         equal = self.index.by_key(loosest, bare=True).get(live.key(loosest, bare=True), ())
         nearest = islice(dict.fromkeys([*equal, *unused, *used]), _MAX_MEASURED)
         events = (self.plan.client_events[place] for place in nearest)
-        measured = (self.measure(event, live) for event in events if event.calls)
-        return [one for one in measured if one is not None]
+        return [self.measure(event, live) for event in events if event.calls]
 
     def levels_for(self, live: ClientMessage) -> Sequence[int]:
         """Return the match levels that can make a difference: without a head those of heads
@@ -723,8 +718,6 @@ class Matcher:
 
     def _bind(self, index: int, live: MatchSubject, level: int) -> Bindings | None:
         recorded = self.index.with_placeholders[index]
-        if recorded is None:
-            return None
         found = _unify_subjects(recorded, live, level, self.bindings)
         if found and not self.index.may_bind(found.items() - self.bindings.items()):
             return None

@@ -238,8 +238,6 @@ class Player(Stage):
                 self._drop_exchange(live.exchange)
             case Request() | Notification() | Response() | Opaque() | Batch() | HttpRequest():
                 self._receive_other(live, now)
-            case _:
-                pass
 
     def _receive_end(self, live: ClientMessage, now: float) -> None:
         """Note that the client will send nothing more."""
@@ -377,15 +375,14 @@ class Player(Stage):
     def _answer_nearest(self, live: ClientMessage, now: float) -> bool:
         """Answer as the nearest request of the same tool, prompt or resource, and say so."""
         subject = live.subject
+        assert subject is not None
         found = self._accept_loosely(self._candidates.find_nearest, live, now, keep=True)
         if found is None and not self._strict:
             found = self._repeat_nearest(live, now, lambda matcher: matcher.nearest(live))
-        if found is None or subject is None:
+        if found is None:
             return False
         matcher = found.candidate.matcher
         measured = matcher.measure(found.match.event, subject)
-        if measured is None:
-            return False
         near = matcher.near_miss(measured, subject, may_repeat=True)
         (near,), _ = self._hide_secrets([near], live)
         name = named(subject.method, subject.params)
@@ -420,8 +417,7 @@ class Player(Stage):
     # What nothing recorded answers.
 
     def _answer_unknown(self, live: ClientMessage, now: float) -> None:
-        if live.subject is None:
-            return
+        assert live.subject is not None, "it has requests"
         if self._is_lost(live) and not self.backed:
             self._own_answers += answer_lost(live)
             return
