@@ -47,8 +47,7 @@ class ReplacedProcess(ConversationEnd):
     def send_nowait(self, frames: Sequence[Frame]) -> None:
         if isinstance(frames[-1].fact, RestartStep):  # a cancel may come with it
             self._wanted.set()
-            frames = frames[:-1]
-        if frames and self._process is not None:
+        if self._process is not None:
             with suppress(trio.BrokenResourceError):  # the next one will read
                 self._process.send_nowait(frames)
 

@@ -269,8 +269,7 @@ class Connection:
             return
         self._exchange = None
         exchange.over()
-        if self._turn:
-            self._turn.unpark_all()
+        self._turn.unpark_all()
         answer = exchange.answer
         if answer.ended != "eof" or not answer.begun:
             self._cut(reset=answer.ended == "reset")
@@ -291,7 +290,6 @@ class Connection:
         if exchange is not None:
             gone = ExchangeEnd(self._gone)
             exchange.hear([Frame(C2S, fact=gone, exchange=exchange.number)])
-            exchange.answer.ended = exchange.answer.ended or self._gone
             exchange.over()
 
     def _cut(self, *, reset: bool) -> None:
@@ -328,7 +326,6 @@ class Connection:
         except _Refused as refused:
             if self._exchange is None:
                 await self._refuse(refused.refusal)
-        self._leave()
 
     async def _refuse(self, refusal: HttpRefusal) -> None:
         answer = ResponseWriter(self._method, closing=True, cors=self.cors)

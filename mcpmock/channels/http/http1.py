@@ -205,7 +205,8 @@ class ResponseReader:
             self.done = self._chunks.done
             self.again &= not self.done or not self._chunks.behind
         else:
-            yield from [data[: self._left]] if self._left and data else []
+            if body := data[: self._left]:
+                yield body
             self.again &= len(data) <= self._left
             self._left -= min(self._left, len(data))
             self.done = not self._left

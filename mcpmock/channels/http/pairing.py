@@ -45,7 +45,7 @@ class IdleWatch:
         self._epoll: Any = None
         if sys.platform == "linux":
             self._epoll = select.epoll()
-        self._pairs: dict[int, PairedConnection] = {}
+        self._pairs: dict[int | None, PairedConnection] = {}
         self._nursery: trio.Nursery | None = None
 
     def add(self, wire: Wire, pair: PairedConnection) -> None:
@@ -58,7 +58,7 @@ class IdleWatch:
 
     def remove(self, wire: Wire) -> None:
         fd = wire.fileno()
-        if fd is not None and self._epoll is not None and self._pairs.pop(fd, None) is not None:
+        if self._pairs.pop(fd, None) is not None:
             self._epoll.unregister(fd)
         else:
             wire.interrupt()

@@ -127,6 +127,7 @@ async def test_pipelined_requests_wait_their_turn(autojump_clock: MockClock) -> 
             await trio.sleep(1)
         for number in (1, 2, 3, 4):
             assert (200, b"[%d]" % number) == await client.response()
+        assert 8.0 == trio.current_time()
 
 
 async def test_pipelining_has_a_bound(autojump_clock: MockClock) -> None:
@@ -135,7 +136,7 @@ async def test_pipelining_has_a_bound(autojump_clock: MockClock) -> None:
     flood = post(b"x" * 60_000)
 
     async with front() as door:
-        client = door.connect()
+        client = door.connect(lockstep_stream_pair)
 
         async def push() -> None:
             nonlocal accepted
@@ -148,7 +149,10 @@ async def test_pipelining_has_a_bound(autojump_clock: MockClock) -> None:
         for number in range(1, 11):
             _, frames = await first(channel)
             assert [POSTED, b"x" * 60_000] == shown(frames)
+            await wait_all_tasks_blocked()
+            assert accepted <= number + 2
             channel.send_nowait(ok(number, b"{}"))
+            assert (200, b"{}") == await client.response()
         assert 10 == accepted
 
 
@@ -284,6 +288,197 @@ async def test_a_late_head(autojump_clock: MockClock, sent: bytes) -> None:
         assert (b"HTTP/1.1 408 Request Timeout" if sent else b"") == answer[:28]
 
 
+@pytest.mark.parametrize(
+    ("waits", "drips", "answered"), [(60, False, b"200"), (10, True, b"408"), (80, False, b"")]
+)
+async def test_a_head_behind_a_preflight(
+    autojump_clock: MockClock, waits: float, drips: bool, answered: bytes
+) -> None:
+    """It may be waited for as long as a connection is kept, and then takes as long as any."""
+    async with front() as door:
+        client = door.connect()
+        await client.send(PREFLIGHT)
+        await client.reads(b"HTTP/1.1 204 No Content\r\n")
+        await trio.sleep(waits)
+        if answered:
+            await client.send(GET[:9] if drips else post(b"{}", CLOSE))
+        if answered == b"200":
+            await first(channel := await door.conversation())
+            channel.send_nowait(ok(1, b"{}"))
+        answer = (await client.rest()).partition(b"\r\n\r\n")[2]
+
+        assert answered == answer[9:12]
+        assert (waits + HEAD_TIMEOUT_S if drips else waits) == trio.current_time()
+
+
+async def test_tls_where_there_is_none(autojump_clock: MockClock) -> None:
+    """It is seen at its first byte."""
+    async with front() as door:
+        client = door.connect()
+        await client.send(b"\x16\x03\x01")
+
+        assert b"400" == (await client.rest())[9:12]
+        assert 0.0 == trio.current_time()
+
+
+@pytest.mark.parametrize("asked", [0, 1])
+async def test_a_client_that_leaves_while_nothing_is_asked(
+    autojump_clock: MockClock, asked: int
+) -> None:
+    """Its connection is over."""
+    async with front() as door:
+        client = door.connect()
+        for _ in range(asked):
+            await client.send(post(b"{}"))
+            await first(channel := await door.conversation())
+            channel.send_nowait(ok(1, b"{}"))
+            await client.response()
+        await client.leave()
+        await wait_all_tasks_blocked()
+
+        assert set() == door.open
+
+
+async def test_the_connection_of_an_exchange(autojump_clock: MockClock) -> None:
+    """It is known as long as the exchange is open."""
+    async with front() as door:
+        client = door.connect()
+        for number in (1, 2):
+            await client.send(post(b"{}"))
+            if number == 1:
+                channel = await door.conversation()
+            await first(channel)
+            assert door.listener.connection_of(number) is not None
+            if number == 1:
+                channel.send_nowait(ok(1, b"{}"))
+                await client.response()
+            else:
+                await client.leave()
+            await wait_all_tasks_blocked()
+            assert door.listener.connection_of(number) is None
+
+
+@pytest.mark.parametrize("delivered", [False, True])
+async def test_a_client_that_leaves_behind_its_answer(
+    autojump_clock: MockClock, delivered: bool
+) -> None:
+    """Its exchange is over, whether it has read the answer or not: nothing is heard of it."""
+    got: list[list[object]] = []
+    async with front() as door:
+        client = door.connect(lockstep_stream_pair)
+        await client.send(post(b"1"))
+        channel = await door.conversation()
+        receive, _ = await first(channel)
+        number = 1
+        if delivered:
+            channel.send_nowait(ok(1, b"{}"))
+            await client.response()
+            channel.deliver = lambda frames: got.append(shown(frames))
+            await client.send(post(b"2"))
+            await wait_all_tasks_blocked()
+            number = 2
+        channel.send_nowait(ok(number, b"{}"))
+        await wait_all_tasks_blocked()
+        await client.leave()
+        await wait_all_tasks_blocked()
+
+        assert [[POSTED, b"2"]] * delivered == got
+        with pytest.raises(trio.EndOfChannel):
+            await receive()
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+async def test_who_waits_for_a_client_to_read(autojump_clock: MockClock, leaves: bool) -> None:
+    """Until it has read, or is gone."""
+    async with front() as door:
+        client = door.connect(lockstep_stream_pair)
+        await client.send(GET)
+        await first(channel := await door.conversation())
+        channel.send_nowait(of(1, HttpResponse(200, "OK", EVENTS), b"x" * 2 * MAX_HELD_BYTES))
+        waited: list[float] = []
+
+        async def wait() -> None:
+            await channel.room(of(1, b"")[0])
+            waited.append(trio.current_time())
+
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(wait)
+            await trio.sleep(1)
+            assert [] == waited
+            nursery.start_soon(client.leave if leaves else client.rest)
+            await wait_all_tasks_blocked()
+            assert [1.0] == waited
+            nursery.cancel_scope.cancel()
+
+
+async def test_a_client_that_reads_no_more(autojump_clock: MockClock) -> None:
+    """It is gone as soon as an answer cannot be written, although it has not closed."""
+    async with front() as door:
+        client = door.connect()
+        await client.send(GET)
+        receive, _ = await first(channel := await door.conversation())
+        assert isinstance(client.stream, trio.StapledStream)
+        await client.stream.receive_stream.aclose()
+        channel.send_nowait(of(1, HttpResponse(200, "OK", EVENTS), b"{}"))
+
+        assert ["reset"] == shown(await receive())
+        await wait_all_tasks_blocked()
+        assert set() == door.open
+
+
+async def test_a_body_that_is_not_received(autojump_clock: MockClock) -> None:
+    """It may wait for longer than a client may be silent."""
+    body = b"x" * 3 * MAX_HELD_BYTES
+    async with front() as door:
+        client = door.connect()
+        door.nursery.start_soon(client.send, post(body))
+        receive, frames = await first(channel := await door.conversation())
+        await trio.sleep(2 * BODY_TIMEOUT_S)
+        while frames[-1].fact != Fragment(last=True):
+            frames += await receive()
+        with trio.move_on_after(1) as waited:
+            await channel.accept()
+
+        assert waited.cancelled_caught  # it is one exchange
+        assert len(body) == sum(len(frame.raw) for frame in frames)
+
+
+async def test_no_chunk_in_an_open_exchange(autojump_clock: MockClock) -> None:
+    """It may have an answer already: the connection is cut, without another."""
+    async with front() as door:
+        client = door.connect()
+        begin = chunked(b"x" * 2 * MAX_HELD_BYTES)[: -len(b"0\r\n\r\n")]
+        door.nursery.start_soon(client.send, begin + b"no chunk\r\n")
+        receive, _ = await first(await door.conversation())
+        frames = await everything(receive)
+
+        assert ["closed"] == shown(frames)[-1:]
+        assert b"" == await client.rest()
+
+
+@pytest.mark.parametrize("last", ["answer", "preflight"])
+async def test_what_a_client_says_behind_the_last_answer(
+    autojump_clock: MockClock, last: str
+) -> None:
+    """It is read for a while: a close would be a reset, and the answer lost."""
+    async with front() as door:
+        client = door.connect()
+        if last == "answer":
+            await client.send(post(b"{}", CLOSE))
+            await first(channel := await door.conversation())
+            channel.send_nowait(ok(1, b"{}"))
+        else:
+            await client.send(PREFLIGHT.replace(PAGE, PAGE + b"\r\n" + CLOSE))
+        await client.rest()
+        assert 0.0 == trio.current_time()
+        await client.send(b"x" * 1000)
+        await trio.sleep(CLOSE_TIMEOUT_S)
+        await wait_all_tasks_blocked()
+
+        with pytest.raises(trio.BrokenResourceError):
+            await client.send(b"x")
+
+
 async def test_a_late_second_head(autojump_clock: MockClock) -> None:
     """Of a later head the time counts from its first byte."""
     async with front() as door:
@@ -408,7 +603,10 @@ async def test_long_other_bodies_come_in_pieces(autojump_clock: MockClock) -> No
         assert {HttpBody(unkept=True, more=True)} == {frame.fact for frame in frames[1:-1]}
 
 
-async def test_an_answer_before_the_end_of_the_request(autojump_clock: MockClock) -> None:
+@pytest.mark.parametrize("goes_on", [False, True])
+async def test_an_answer_before_the_end_of_the_request(
+    autojump_clock: MockClock, goes_on: bool
+) -> None:
     """A client that is answered early is read for a moment more, so that it gets to hear it."""
     async with front() as door:
         client = door.connect()
@@ -420,11 +618,14 @@ async def test_an_answer_before_the_end_of_the_request(autojump_clock: MockClock
         channel.send_nowait(ok(1, b"no"))
 
         assert (200, b"no") == await client.response()
-        await client.send(b"x" * 1000)
+        if goes_on:
+            await client.send(b"x" * 1000)
         assert b"" == await client.rest()
+        assert 0.0 == trio.current_time()
         await trio.sleep(CLOSE_TIMEOUT_S)
         await wait_all_tasks_blocked()
         assert set() == door.open
+        assert [] == door.told
         await everything(receive)
 
 
@@ -557,6 +758,7 @@ async def test_no_answer_at_all(autojump_clock: MockClock, how: str) -> None:
         channel.send_nowait(of(1, ExchangeEnd(how)))
 
         assert b"" == await client.rest()
+        assert 0.0 == trio.current_time()
 
 
 UNSENDABLE = {
@@ -622,6 +824,19 @@ async def test_our_token_goes_no_further(autojump_clock: MockClock) -> None:
         assert 2 == len(heads)
         assert {("Authorization", "Bearer theirs")} == {head.headers[-1] for head in heads}
         assert "ours" not in str(frames)
+
+
+async def test_our_token_again_and_again(autojump_clock: MockClock) -> None:
+    """Every request that has it is let in, also one like that before."""
+    async with front(token="ours") as door:
+        client = door.connect()
+        for number in (1, 2):
+            await client.send(post(b"{}", b"Mcpmock-Token: ours"))
+            if number == 1:
+                channel = await door.conversation()
+            await first(channel)
+            channel.send_nowait(ok(number, b"{}"))
+            assert (200, b"{}") == await client.response()
 
 
 async def test_a_wrong_length_closes_the_connection(autojump_clock: MockClock) -> None:

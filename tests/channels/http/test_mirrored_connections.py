@@ -11,6 +11,7 @@ from contextlib import asynccontextmanager
 import attrs
 import pytest
 import trio
+from trio.testing import MockClock
 
 from mcpmock.channels.http.client import HttpClientChannel
 from mcpmock.channels.http.wire import Wire
@@ -18,7 +19,7 @@ from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.runner import LiveSession, run
 
 from .http_talking import UPSTREAM, Peer, answer, front, post
-from .test_wire import LIMIT, connected
+from .test_wire import connected
 
 pytestmark = pytest.mark.e2e
 
@@ -68,7 +69,7 @@ async def mirrored() -> AsyncIterator[Mirrored]:
         await opened.send(Peer(theirs))
         return ours
 
-    with trio.fail_after(LIMIT):
+    with trio.fail_after(3600):
         async with front(mirrors=True) as door, trio.open_nursery() as nursery:
 
             async def serve() -> None:
@@ -146,6 +147,16 @@ async def test_one_connection_for_one_client() -> None:
         assert (200, b"[]") == await both.client.response()
 
         assert "closed" == await seen(both.client)
+        assert 0 == both.coming.statistics().current_buffer_used
+
+
+async def test_an_idle_connection_is_kept(autojump_clock: MockClock) -> None:
+    """As long as the server keeps its own: it says when it does not."""
+    async with mirrored() as both:
+        await both.is_answered()
+        await trio.sleep(1000)
+        await both.is_answered()
+
         assert 0 == both.coming.statistics().current_buffer_used
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 import trio
 from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
@@ -77,20 +79,83 @@ async def test_a_connection_that_outlives_the_watch(
     ours, theirs = make()
     watch = IdleWatch()
 
-    async def connect() -> trio.abc.Stream:
-        raise AssertionError("unreachable because it is open")
-
     async with trio.open_nursery() as nursery:
         nursery.start_soon(watch.run)
         await wait_all_tasks_blocked()
-        pair = PairedConnection(connect, Client(), watch)
+        pair = PairedConnection(unopened, Client(), watch)
         pair.give_back(Wire(ours))
         await wait_all_tasks_blocked()
         nursery.cancel_scope.cancel()
+    wire = pair.take()
+    assert wire is not None
+    pair.give_back(wire)
     pair.close("closed")
 
     assert b"" == await theirs.receive_some()
     await theirs.aclose()
+
+
+async def unopened() -> trio.abc.Stream:
+    raise AssertionError("unreachable because it is open")
+
+
+@pytest.mark.parametrize("closed", [False, True])
+async def test_a_connection_that_is_not_kept(closed: bool) -> None:
+    """Given back when there is no client any more, or another one is idle already, it is closed."""
+    pair = PairedConnection(unopened, Client(), IdleWatch())
+    kept, other = socket_pair()
+    given, theirs = socket_pair()
+    if closed:
+        pair.close("closed")
+    else:
+        pair.give_back(Wire(kept))
+    pair.give_back(Wire(given))
+
+    assert b"" == await theirs.receive_some()
+    assert pair.idle is not closed
+    for stream in (kept, other, theirs):
+        await stream.aclose()
+
+
+async def test_a_connection_that_is_used_when_it_is_looked_at(autojump_clock: MockClock) -> None:
+    """Nothing is done to its client."""
+    ours, theirs = memory_stream_pair()
+    client = Client()
+    pair = PairedConnection(unopened, client, IdleWatch())
+    await pair.look()
+    pair.give_back(wire := Wire(ours))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(pair.look)
+        await wait_all_tasks_blocked()
+        theirs.send_stream.close()
+        assert pair.take() is wire
+
+    assert [] == client.told
+
+
+def test_who_is_told_that_the_input_has_ended() -> None:
+    """The exchange under way, which another one that is over does not change."""
+    told: list[str] = []
+    pair = PairedConnection(unopened, Client(), IdleWatch())
+    pair.on_input_end = mine = lambda: told.append("mine")
+    pair.forget(lambda: told.append("other"))
+    pair.end_input()
+    pair.forget(mine)
+    pair.end_input()
+
+    assert ["mine"] == told
+
+
+async def test_the_watch_leaves_no_descriptor() -> None:
+    """Its own is closed when it ends."""
+    watch = IdleWatch()
+    before = len(os.listdir("/proc/self/fd"))
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(watch.run)
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+
+    assert before - 1 == len(os.listdir("/proc/self/fd"))
 
 
 LAST = answer(b"[]").replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
