@@ -199,7 +199,9 @@ class Redactor(TextRedactor, eq=False):
         new = {}
         for name in ("id", "event", "comment"):
             value = getattr(meta, name)
-            raw = b"" if value is None else value.encode("utf-8", "surrogatepass")
+            if not value:
+                continue
+            raw = value.encode("utf-8", "surrogatepass")
             clean = self.text(raw) if name == "comment" else self._replace_known(raw, own=False)
             if clean != raw:
                 new[name] = clean.decode("utf-8", "surrogatepass")
