@@ -41,7 +41,7 @@ from mcpmock.printable import mcpmock_command, shell_command
 from . import HEADER_START
 from .model import Cassette, Footer, Header, Notice
 from .other_files import CONFLICT, GZIP, conflict_hint, describe_other, is_other
-from .parser import header_of, read, unreadable
+from .parser import header_of, is_blank, read, unreadable
 
 MAX_BYTES = 1 << 30
 """What a cassette may hold: a bound on what loading one can cost."""
@@ -377,6 +377,14 @@ def _locked(path: Path, flags: int = 0) -> Iterator[int | None]:
         yield fd if _lock(fd, path) else None
     finally:
         os.close(fd)
+
+
+def is_missing(path: Path) -> bool:
+    """Return whether there is no recording to play: no file, or an empty one. Raises OSError."""
+    if not path.is_file():
+        return not path.exists()
+    with path.open("rb") as file:
+        return is_blank(file.read(_MAX_HEADER_BYTES))
 
 
 def is_recorded(path: Path) -> bool:

@@ -59,7 +59,7 @@ _footer_line = msgspec.json.Decoder(_FooterLine)
 def read(name: str, data: bytes) -> Cassette:
     """Parse a cassette. Never raises: errors are in `damage`, warnings in `notices`."""
     reader = CassetteReader(Cassette(name=name, takes=[]), data)
-    if not data:
+    if is_blank(data):
         reader.cassette.notices.append(Notice(0, "is empty: it holds no recording"))
     number = 1
     for at, block in _blocks(data):
@@ -75,6 +75,11 @@ def read(name: str, data: bytes) -> Cassette:
         reader.tail(number, tail)
     reader.finish()
     return reader.cassette
+
+
+def is_blank(data: bytes) -> bool:
+    """Return whether there are no lines but empty ones."""
+    return data[:1] in (b"", b"\n") and not data.strip(b"\n")
 
 
 def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:

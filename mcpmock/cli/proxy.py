@@ -73,13 +73,16 @@ def proxy(
     played = ReplayCommandOptions(**vars(matching), log=log)
     recording = None if output is None else _added(output, back, redaction)
     if file is not None:
-        if file.exists() and mode in (None, "none", "once"):
+        from mcpmock.cassette.file import is_missing
+
+        missing = is_missing(file) if mode in ("once", "new_episodes") else not file.exists()
+        if not missing and mode in (None, "none", "once"):
             if proxying.restart_on and not console.quiet:
                 say(
                     f"--restart-on: {file} exists and is replayed, so there is no server to restart"
                 )
             return play([file], played, listening, console, faults=faults_of(faults))
-        if file.exists() and mode == "new_episodes":
+        if not missing and mode == "new_episodes":
             played = replace(played, on_miss="live")
             recording = _recording(file, mode, redaction)
             return play(

@@ -19,7 +19,7 @@ from pathlib import Path
 import attrs
 import msgspec
 
-from mcpmock.cassette.file import read_bytes, rewrite
+from mcpmock.cassette.file import is_missing, read_bytes, rewrite
 from mcpmock.cassette.merge import appended, retaken, split_test
 from mcpmock.platforms import BINARY, read_at, wait_lock
 
@@ -54,7 +54,7 @@ class CassetteStore:
         """
         with self._state(path) as state:
             if state.born is None:
-                state.born = not path.exists() or not path.stat().st_size
+                state.born = is_missing(path)
             return state.born
 
     def recording(self, settings: Settings, test: str) -> Path:

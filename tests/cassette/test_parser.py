@@ -84,10 +84,11 @@ def test_any_prefix_loads(first: bytes) -> None:
         assert (cut, events) == (cut, sum(shape(loaded)))
 
 
-def test_no_bytes_are_no_takes() -> None:
-    """An empty file is the shortest prefix: a cassette of nothing."""
+@pytest.mark.parametrize("data", [b"", b"\n", b"\n\n\n"])
+def test_no_bytes_are_no_takes(data: bytes) -> None:
+    """An empty file is the shortest prefix: a cassette of nothing; so is one of empty lines."""
     empty = Notice(0, "is empty: it holds no recording")
-    assert Cassette(name="a.jsonl", takes=[], notices=[empty]) == read("a.jsonl", b"")
+    assert Cassette(name="a.jsonl", takes=[], notices=[empty]) == read("a.jsonl", data)
 
 
 def test_a_torn_tail_is_told() -> None:

@@ -232,6 +232,22 @@ def test_no_cassette(recording: Recording, mode: str) -> None:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize("empty", [b"", b"\n\n"])
+def test_an_empty_cassette(recording: Recording, mode: str, empty: bytes) -> None:
+    """It holds no recording: all modes but `none` record it."""
+    recording.file.write_bytes(empty)
+    status, answers, told = said(recording, mode)
+
+    if mode == "none":
+        assert (1, 0, 0) == (status, answers, recording.started)
+        assert told.startswith(f"mcpmock: {recording.file}: is empty: it holds no recording\n")
+    else:
+        assert (0, 2, "", 1) == (status, answers, told, recording.started)
+        assert [] == load(recording.file).notices
+
+
+@pytest.mark.e2e
+@pytest.mark.parametrize("mode", MODES)
 def test_a_cassette(recording: Recording, mode: str) -> None:
     """What is in it is played; `new_episodes` records what is not, `all` and `rewrite` all."""
     said(recording, "once")
