@@ -33,6 +33,11 @@ CALL = f"ASK = {ASK.strip()!r} + b'\\n'\n"
         ("ASK", "order='some'", ["*order='some': choose same or any"]),
         ("ASK", "extra=True", ["*extra=True: choose fail or allow"]),
         ("ASK", "ignore='$.x'", ["*ignore='$.x': give a list"]),
+        ("ASK", "methods=['*'], missing='allow', ignore=['initialize $']", []),
+        ("ASK", "methods=['tools/*', 'x/y']", ["*['tools/[*]', 'x/y']: no request is 'x/y'*"]),
+        ("ASK", "methods=['tool/call']", ["*no request is 'tool/call'; did you mean tools/call?"]),
+        ("ASK", "methods=['notifications/*']", ["*no request is 'notifications/[*]'*"]),
+        ("ASK", "methods=[]", ["*methods=[[]]: name the methods that count"]),
         ("ASK", "like=['$.x=dat']", ["*no kind 'dat'*did you mean date?"]),
     ],
 )

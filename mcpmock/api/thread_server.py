@@ -212,8 +212,9 @@ class ThreadServer:
         __tracebackhide__ = True
         from .trajectory import compare_trajectory
 
+        requests = [(one.method, one.params) for one in self.requests() if one.id is not None]
         lines = compare_trajectory(
-            self._recorded, self.log.asked(), file, (order, extra, missing), (ignore, like), methods
+            self._recorded, requests, file, (order, extra, missing), (ignore, like), methods
         )
         if lines:
             raise AssertionError("\n".join(lines))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,13 +12,18 @@ from mcpmock.batch.match_rules import rules_beside
 from mcpmock.cassette.file import load
 from mcpmock.errors import McpMockError
 from mcpmock.matching.match_rule import MatchRules, RuleError
+from mcpmock.printable import did_you_mean
+from mcpmock.protocol.methods import ROWS, MessageKind
 from mcpmock.redaction.redaction_rules import NO_OWN_RULES
 from mcpmock.semantic_diff.trajectory import Trajectory, live_calls, recorded_calls
 from mcpmock.view.trajectory_report import trajectory_lines
 
 if TYPE_CHECKING:
+    from mcpmock.cassette.model import Take
+
     from .recorded_calls import RecordedCalls
 
+_REQUESTS = {row.name for row in ROWS if row.kind is MessageKind.REQUEST}
 _CHOICES = {"order": ("same", "any"), "extra": ("fail", "allow"), "missing": ("fail", "allow")}
 
 
@@ -61,6 +67,7 @@ def compare_trajectory(
         raise McpMockError("this server has no recording: name one, assert_trajectory(FILE)")
     own = [take for take in cassette.takes if take.header.test == server.test]
     takes = own if own and server.test is not None else cassette.takes
+    _check_methods(methods, {*_REQUESTS, *(method for method, _ in asked)}, takes)
     found = Trajectory.compare(
         recorded_calls(takes, methods),
         live_calls(asked, methods),
@@ -68,3 +75,14 @@ def compare_trajectory(
     )
     redaction = server.redaction or NO_OWN_RULES
     return trajectory_lines(found, redaction, order=order, extra=extra, missing=missing)
+
+
+def _check_methods(globs: Sequence[str], known: set[str], takes: Sequence[Take]) -> None:
+    """Raise McpMockError where nothing could be compared: a misspelt method would pass for ever."""
+    if not globs:
+        raise McpMockError("methods=[]: name the methods that count")
+    known |= {call.method for call in recorded_calls(takes, ["*"])}
+    for glob in globs:
+        if not any(fnmatchcase(method, glob) for method in known):
+            hint = did_you_mean(glob, known)
+            raise McpMockError(f"methods={[*globs]!r}: no request is {glob!r}{hint}")
