@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -112,8 +113,8 @@ class CheckOutput:
 
     def end(self) -> int:
         """Print what holds for all files together, and write the files. Raises CassetteError."""
-        if self.plan.assertions.limits:
-            self._say_untimed()
+        if not self.console.quiet:
+            self._say_unjudged_limits()
         status = self._print_assertions()
         if self.checking.only != "integrity" and not self.console.quiet:
             self._say_idle()
@@ -214,9 +215,14 @@ class CheckOutput:
         size = f"{many(report.takes, 'take')}, {many(report.events, 'event')}"
         return f"{name}: {size}: {', '.join(counts if bad else ['ok', *counts])}"
 
-    def _say_untimed(self) -> None:
-        for name in () if self.console.quiet else self._untimed:
+    def _say_unjudged_limits(self) -> None:
+        for name in self._untimed:
             say(f"{name}: has no times: --max-duration was not checked")
+        for limit in self.plan.assertions.limits:
+            tool = limit.tool
+            if tool is not None and not any(fnmatchcase(one, tool) for one in self._tools):
+                near = did_you_mean(tool, self._tools)
+                say(f"--max-duration {limit.text} applied to nothing: no call of {tool}{near}")
 
     def _say_idle(self) -> None:
         """Say which lines of `--allow` and of the baseline nothing matched."""

@@ -187,6 +187,27 @@ def test_times_that_a_file_lacks_are_said(run: Run, file: Path) -> None:
     assert (0, said) == run("check", file, "--max-duration", "1us")[::2]
 
 
+@pytest.mark.parametrize(
+    ("limit", "said"),
+    [
+        ("tool=digg,1h", "no call of digg; did you mean dig?"),
+        ("tool=x*,1h", "no call of x*"),
+        ("tool=d?g,1h", ""),
+        ("1h", ""),
+    ],
+)
+def test_a_limit_for_calls_that_no_file_has_is_said(
+    run: Run, file: Path, limit: str, said: str
+) -> None:
+    """It would pass for ever; one of several files is enough."""
+    record(file, c2s(call(1, "dig")))
+    record(file.with_name("other.jsonl"), c2s(call(1, "drop")))
+    line = f"mcpmock: --max-duration {limit} applied to nothing: {said}\n" if said else ""
+
+    assert (0, line) == run("check", ".", "--max-duration", limit)[::2]
+    assert (0, "") == run("check", "-q", ".", "--max-duration", limit)[::2]
+
+
 def test_junit(run: Run, file: Path) -> None:
     """A suite for each file: a failure for each rule that fails it, an error for damage, one case
     that passes for a good one; and a suite of assertions.
