@@ -78,7 +78,7 @@ def _diff_files(
     from mcpmock.batch.diff import compare_cassettes
     from mcpmock.batch.sources import load_source
 
-    from .diff_output import diff_report
+    from .diff_output import diff_report, say_idle_rules
     from .reports import print_report
 
     before, after = load_source(old), load_source(new)
@@ -98,4 +98,6 @@ def _diff_files(
         )
     above = latency_lines(before, after)
     report = diff_report(comparison, fail_on, above=above, verbose=console.verbose)
-    return print_report(report, console, comparing.format, paged=True)
+    status = print_report(report, console, comparing.format, paged=True)
+    say_idle_rules(rules, (before, after), comparison, console)
+    return status

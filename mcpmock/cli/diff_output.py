@@ -16,15 +16,16 @@ from typing import Any
 import attrs
 import click
 
+from mcpmock.cassette.model import Cassette
 from mcpmock.options.comparison import DiffOptions, FailOn
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import first_of, many, printable, shell_command
-from mcpmock.semantic_diff.compare import Diff, Difference, Verdict
+from mcpmock.semantic_diff.compare import Diff, Difference, IgnoreRules, Verdict
 from mcpmock.semantic_diff.diff_value import FROM_WORST, counts_by_word, diff_value, word_of
 from mcpmock.semantic_diff.severity import PLURALS, RULES, EventLocation
 from mcpmock.view.latency_changes import SLOWER
 
-from .output import BAD, GOOD, ODD, columns, encodable
+from .output import BAD, GOOD, ODD, columns, encodable, say
 from .reports import JunitCase, JunitFailure, Report, print_report
 
 _COLORS = {Verdict.BREAKING: BAD, Verdict.RISKY: ODD, Verdict.COMPATIBLE: GOOD}
@@ -36,6 +37,21 @@ _MAX_PLACES = 3
 _NO_CALL = "(no call)"
 _SUITE = "mcpmock diff", "mcpmock.diff"
 _MARKUP = re.compile("[`|]")
+
+
+def say_idle_rules(
+    rules: IgnoreRules | None, compared: Iterable[Cassette], found: Diff, console: ConsoleOptions
+) -> None:
+    """Say which rules of the user applied to nothing, where something differs: one may have been
+    meant for that.
+    """
+    if rules is None or console.quiet or not (found or console.verbose):
+        return
+    from mcpmock.playback.idle_rules import idle_rules
+
+    takes = [take for one in compared for take in one.takes]
+    for line in idle_rules(rules.places, takes, answers=True):
+        say(line)
 
 
 def fails(worst: Verdict | None, fail_on: FailOn) -> bool:

@@ -323,7 +323,7 @@ class _Reporter:
         """Print the rules that applied to nothing: one may have been meant for a miss."""
         from mcpmock.playback.idle_rules import idle_rules
 
-        for line in idle_rules(rules, cassette):
+        for line in idle_rules(rules, cassette.takes):
             if self._log is not None:
                 self._log.write(line)
             self._print("idle-rule", line)

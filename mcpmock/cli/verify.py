@@ -107,7 +107,7 @@ def _report(
     from mcpmock.sessions.server_start import failed_start
     from mcpmock.view.latency_changes import with_slower_calls
 
-    from .diff_output import diff_report, failure_report
+    from .diff_output import diff_report, failure_report, say_idle_rules
     from .reports import print_report
 
     fail_on = FailOn.parse(comparing.fail_on, "risky")
@@ -124,4 +124,5 @@ def _report(
     report = diff_report(found, fail_on, verbose=console.verbose)
     status = print_report(report, console, comparing.format, paged=True)
     sys.stdout.flush()
+    say_idle_rules(own, (recorded, driven.live), found, console)
     return status, found.worst is not None

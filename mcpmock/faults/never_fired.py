@@ -53,8 +53,6 @@ def _turn_reason(turn: Turn) -> str:
     """Return why no turn came, or why nothing changed when one did."""
     match, seen = turn.match, turn.seen
     matched = f"{many(seen, 'message')} matched"
-    if turn.taken:
-        return f"{matched}, and none was changed"
     left = seen - match.after
     for name, value, missed in (
         ("after", match.after, left <= 0),
@@ -66,7 +64,9 @@ def _turn_reason(turn: Turn) -> str:
     if match.between is not None:
         start, end = match.between
         return f"{matched}, none of them between {start:g} s and {end:g} s of its session"
-    return f"{matched}, and the random seed chose none (probability={match.probability:g})"
+    if match.probability < 1 and not turn.taken:
+        return f"{matched}, and the random seed chose none (probability={match.probability:g})"
+    return f"{matched}, and none was changed"
 
 
 def _unasked(fault: Fault, asked: Sequence[Asked]) -> Iterator[str]:

@@ -6,13 +6,15 @@ recording. Used by the faces at the end of a run.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from mcpmock.cassette.model import Cassette
-from mcpmock.matching.match_rule import TOOL_ALONE, MatchRule, MatchRules
+from mcpmock.cassette.model import Take
+from mcpmock.matching.match_rule import TOOL_ALONE, Label, MatchRule, MatchRules
 from mcpmock.printable import did_you_mean
-from mcpmock.protocol.messages import Notification, Request, decode, parse_items
+from mcpmock.protocol.correlation import Correlation, id_space
+from mcpmock.protocol.messages import Notification, Request, Response, decode, parse_items
 
 from .request_key import named
 
@@ -22,42 +24,71 @@ _MAX_RULES = 10
 _MAX_NAMES = 10_000
 
 
-def idle_rules(rules: MatchRules | None, cassette: Cassette) -> list[str]:
-    """Return a line for each rule that applied to no request, live or recorded."""
-    left = [] if rules is None else [rule for rule in rules.rules if _can_apply(rule, rules)]
+def idle_rules(
+    rules: MatchRules | None, takes: Iterable[Take], *, answers: bool = False
+) -> list[str]:
+    """Return a line for each rule that applied to no request, live or recorded; of a diff, whose
+    rules may be about `answers`, to none of these either.
+    """
+    left = [rule for rule in rules.rules if _can_apply(rule, rules)] if rules else []
+    left = [rule for rule in left if answers or not _is_of_answers(rule)]
     if not left:
         return []
-    labels: dict[tuple[str, str], None] = {}
+    labels: dict[Label, None] = {}
     members: dict[str, None] = {}
     fitting: set[MatchRule] = set()
-    for method, params in _requests(cassette):
-        label = method, named(method, params)
+    for label, document in _documents(takes, answers=answers):
+        if label is None:
+            left = [rule for rule in left if not rule.query.places(document)]
+            continue
         if len(labels) < _MAX_NAMES:
             labels[label] = None
-        mine = [rule for rule in left if rule.is_for(method, label)]
+        mine = [rule for rule in left if rule.is_for(label[0], label)]
         fitting.update(mine)
-        left = [
-            rule for rule in left if rule not in mine or not rule.query.places({"params": params})
-        ]
+        left = [rule for rule in left if rule not in mine or not rule.query.places(document)]
         if mine and len(members) < _MAX_NAMES:
-            members |= dict.fromkeys(_names(params))
-    lines = [_line(rule, rule in fitting, [*labels], [*members]) for rule in left[:_MAX_RULES]]
+            members |= dict.fromkeys(_names(document))
+    kind = "message" if answers else "request"
+    lines = [
+        _line(rule, kind, rule in fitting, [*labels], [*members]) for rule in left[:_MAX_RULES]
+    ]
     rest = len(left) - _MAX_RULES
     return [*lines, f"{rest} more rules applied to nothing"] if rest > 0 else lines
 
 
 def _can_apply(rule: MatchRule, rules: MatchRules) -> bool:
-    elsewhere = rule.query.text.startswith(_OTHER_PARTS) or rule.method == "output"
-    return rule not in rules.applied and rule.text not in TOOL_ALONE and not elsewhere
+    of_no_message = rule.method in ("output", "exit")
+    return rule not in rules.applied and rule.text not in TOOL_ALONE and not of_no_message
 
 
-def _requests(cassette: Cassette) -> Iterator[tuple[str, Any]]:
-    """Yield the methods and params of all messages that have some, of both sides."""
-    for take in cassette.takes:
+def _is_of_answers(rule: MatchRule) -> bool:
+    return rule.query.text.startswith(_OTHER_PARTS)
+
+
+def _documents(takes: Iterable[Take], *, answers: bool) -> Iterator[tuple[Label | None, Any]]:
+    """Yield the params of all messages that have some, of both sides, and the `answers`; each with
+    the method and the name of what is called, None where a diff may count it to any call.
+    """
+    for take in takes:
+        calls: defaultdict[Any, Correlation] = defaultdict(Correlation)
+        labels: list[Label] = []
         for event in take.events:
-            for item in parse_items(event.payload) if event.payload else ():
+            frame = event.frame
+            if frame is None or frame.fact is not None:
+                continue
+            for item in parse_items(frame.raw):
                 if isinstance(item, Request | Notification):
-                    yield item.method, decode(item.params or b"{}")
+                    params = decode(item.params or b"{}")
+                    labels.append((item.method, named(item.method, params)))
+                    yield labels[-1], {"params": params}
+                if answers:
+                    if isinstance(item, Notification):
+                        yield None, {"params": params}
+                    space = calls[id_space(event.s, event.x)]
+                    note = space.note(frame.direction, item, len(labels) - 1, event.x)
+                    if isinstance(item, Response) and note.call is not None:
+                        given = {"result": item.result, "error": item.error}
+                        yield labels[note.call.index], {k: decode(v) for k, v in given.items() if v}
 
 
 def _names(value: Any) -> Iterator[str]:
@@ -72,18 +103,18 @@ def _names(value: Any) -> Iterator[str]:
             waiting += one
 
 
-def _line(rule: MatchRule, fits: bool, labels: list[tuple[str, str]], members: list[str]) -> str:
-    """Return what no request has: the method, the name, or the place."""
+def _line(rule: MatchRule, kind: str, fits: bool, labels: list[Label], members: list[str]) -> str:
+    """Return what no message of this kind has: the method, the name, or the place."""
     text = f"the rule {rule.text!r} applied to nothing"
     if fits:
         steps = [one.selector for one in rule.query.steps if isinstance(one.selector, str)]
         unknown = next((one for one in steps if one not in (*members, "params")), None)
         if unknown is None:
-            return f"{text}: no request has {rule.query.text}"
-        return f"{text}: no request has {unknown!r}" + did_you_mean(unknown, members)
+            return f"{text}: no {kind} has {rule.query.text}"
+        return f"{text}: no {kind} has {unknown!r}" + did_you_mean(unknown, members)
     methods = [method for method, _ in labels]
     fitting = [label for label in labels if rule.is_for(label[0], (label[0], rule.name))]
     if not fitting:
-        return f"{text}: no request is {rule.method!r}" + did_you_mean(rule.method, methods)
+        return f"{text}: no {kind} is {rule.method!r}" + did_you_mean(rule.method, methods)
     names = [name for _, name in fitting if name]
     return f"{text}: no {rule.method} is of {rule.name!r}" + did_you_mean(rule.name, names)

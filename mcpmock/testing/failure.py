@@ -91,7 +91,7 @@ def _lines(
         from mcpmock.playback.idle_rules import idle_rules
 
         selection = log.players[-1].selection
-        yield from idle_rules(selection.options.rules, selection.cassette)
+        yield from idle_rules(selection.options.rules, selection.cassette.takes)
     last, waiting, stderr = _without_secrets(log, settings.redaction_rules(shown=True))
     if last and messages:
         yield "last messages:"

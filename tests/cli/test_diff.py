@@ -118,6 +118,19 @@ def test_rules(run: Run, files: tuple[Path, Path]) -> None:
     assert 1 == run("diff", *files, "--tolerance", "1%", "--unordered", "$.result.tools")[0]
 
 
+def test_a_rule_that_applied_to_nothing(run: Run, files: tuple[Path, Path]) -> None:
+    """It is said where something differs, and with `-v`; the report is as it was."""
+    old, new = files
+    rule = ("--ignore", "tools/cal $.result")
+    said = "the rule 'tools/cal $.result' applied to nothing: no message is 'tools/cal'; did you"
+    notices = run("diff", old, new)[2]
+
+    assert (1, run("diff", old, new)[1]) == run("diff", old, new, *rule)[:2]
+    assert f"{notices}mcpmock: {said} mean tools/call?\n" == run("diff", old, new, *rule)[2]
+    for options, told in (((), False), (("-v",), True), (("-q", "-v"), False)):
+        assert told is (said in run("diff", *options, old, old, *rule)[2])
+
+
 def test_notices(run: Run, files: tuple[Path, Path]) -> None:
     """What is odd about a cassette is said, but not with `-q`."""
     assert 2 == run("diff", *files)[2].count("incomplete")

@@ -64,6 +64,8 @@ def test_nothing_matched(fault: str, expected: str) -> None:
         ("drop:probability=0.1", 2, 0,
          "2 messages matched, and the random seed chose none (probability=0.1)"),
         ("delay:delay=0", 2, 2, "2 messages matched, and none was changed"),
+        ("delay:delay=0", 2, 0, "2 messages matched, and none was changed"),
+        ("delay:delay=0,nth=1", 1, 0, "1 message matched, and none was changed"),
     ],
 )  # fmt: skip
 def test_no_turn_came(fault: str, seen: int, taken: int, expected: str) -> None:

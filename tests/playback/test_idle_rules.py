@@ -8,7 +8,7 @@ from mcpmock.matching.match_rule import TOOL_ALONE, MatchRules
 from mcpmock.playback.idle_rules import idle_rules
 from mcpmock.playback.player import PlayerOptions, SessionSelection
 from mcpmock.playback.session_player import SessionPlayer
-from tests.support import c, call, cassette, notification, request, response, s, script
+from tests.support import c, call, cassette, error, notification, request, response, s, script
 
 RECORDED = cassette(
     c(call(1, "find", requestId=1, deep={"when": 1})),
@@ -55,14 +55,49 @@ def test_what_no_request_has(rule: str, why: str | None) -> None:
     """The first thing of it that is nowhere, and the nearest name."""
     wanted = [] if why is None else [f"the rule {rule!r} applied to nothing: {why}"]
 
-    assert wanted == idle_rules(MatchRules.parse([rule]), RECORDED)
+    assert wanted == idle_rules(MatchRules.parse([rule]), RECORDED.takes)
+
+
+@pytest.mark.parametrize(
+    ("rule", "why"),
+    [
+        ("tools/cal find $.result", "no message is 'tools/cal'; did you mean tools/call?"),
+        ("tools/call fnd $.result.at", "no tools/call is of 'fnd'; did you mean find?"),
+        ("tools/call find $.result.att", "no message has 'att'; did you mean at?"),
+        ("tools/call $.error.data", "no message has 'error'"),
+        ("prompts/get $.result.at", "no message is 'prompts/get'"),
+        ("$..whne", "no message has 'whne'; did you mean when?"),
+        ("tools/call find $.result.at", None),
+        ("resources/read $.error.code", None),
+        ("roots/list $.result.roots", None),
+        ("tools/call find $.params.data", None),  # of a message of the call
+        ("$.arguments.requestId", None),
+        ("$", None),
+        ("output $", None),
+        ("exit $", None),
+    ],
+)
+def test_what_no_message_of_a_diff_has(rule: str, why: str | None) -> None:
+    """Its rules are about answers, too, of both sides, and of both recordings."""
+    one = cassette(c(call(1, "find", requestId=1)), s(response(1, {"at": 1, "when": 2})))
+    other = cassette(
+        c(request(2, "resources/read", {"uri": "file:///a"})),
+        s(notification("notifications/message", {"data": 1})),
+        s(request(7, "roots/list")),
+        c(response(7, {"roots": []})),
+        s(error(2)),
+    )
+    wanted = [] if why is None else [f"the rule {rule!r} applied to nothing: {why}"]
+    takes = [*one.takes, *other.takes]
+
+    assert wanted == idle_rules(MatchRules.parse([rule]), takes, answers=True)
 
 
 def test_rules_that_nobody_wrote_and_long_lists() -> None:
     """Those of `--match tool` are none of the user; ten are named."""
-    assert [] == idle_rules(None, RECORDED)
-    assert [] == idle_rules(MatchRules.parse(TOOL_ALONE), RECORDED)
-    many = idle_rules(MatchRules.parse([f"$.a{n}" for n in range(15)]), RECORDED)
+    assert [] == idle_rules(None, RECORDED.takes)
+    assert [] == idle_rules(MatchRules.parse(TOOL_ALONE), RECORDED.takes)
+    many = idle_rules(MatchRules.parse([f"$.a{n}" for n in range(15)]), RECORDED.takes)
     assert (11, "5 more rules applied to nothing") == (len(many), many[-1])
 
 
@@ -72,4 +107,6 @@ def test_a_place_that_only_the_live_request_has() -> None:
         rules = MatchRules.parse(["$.arguments.new", "$.arguments.nwe"])
         player = SessionPlayer(SessionSelection(RECORDED, PlayerOptions(rules=rules)))
         script(player).heard(call(1, "find", requestId=new, deep={"when": 1}, new=1))
-        assert ["'$.arguments.nwe'"] == [line.split()[2] for line in idle_rules(rules, RECORDED)]
+        assert ["'$.arguments.nwe'"] == [
+            line.split()[2] for line in idle_rules(rules, RECORDED.takes)
+        ]
