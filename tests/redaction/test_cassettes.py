@@ -230,3 +230,14 @@ def test_damage_is_scanned_as_text() -> None:
     assert SecretFound(2, 0, 0, "", "token") in scan_cassette(data)
     clean = b'{"mcpmock":1}\n{"n":1,"oops":"token=abcdefgh12345"\n{"n":2,"oops"\n'
     assert [SecretFound(2, 0, 0, "", "token")] == scan_cassette(clean)
+
+
+@pytest.mark.parametrize("before", [b"", b"\n", b'{"mcpmock":\n'])
+def test_a_take_whose_header_is_lost(before: bytes) -> None:
+    """Its events are scanned, and redacted, as those of any other."""
+    [found] = scan_cassette(before + NAMED)
+
+    assert (2 if before else 1, 1, 2, "$.params.pwd") == (
+        found.line, found.take, found.event, found.path
+    )  # fmt: skip
+    assert b"pa55word-x" not in redact_cassette(before + NAMED).data

@@ -98,7 +98,11 @@ def test_a_head_loses_its_secrets_and_nothing_else() -> None:
         (b'{"a":"?b=mcpmock%3Asecret%3Atoken%3A7"}', None),
         *(
             (b'{"a":"%b"}' % b64encode(text), None)
-            for text in (b"to mcpmock:secret:token:7.", b'{"token":"mcpmock:secret:token:7"}')
+            for text in (
+                b"to mcpmock:secret:token:7.",
+                b'{"token":"mcpmock:secret:token:7"}',
+                b'{"mcpmock:secret:token:7":"abcdefgh"}',
+            )
         ),
     ],
 )
@@ -111,6 +115,19 @@ def test_placeholders_that_come_over_the_wire_keep_their_numbers(
 
     assert redactor.frame(frame) is frame
     assert b'{"token":"mcpmock:secret:token:8"}' == redactor.json(b'{"token":"abc"}')
+
+
+@pytest.mark.parametrize(
+    "text",
+    [rb"said h\u00fcnter2/x9.", rb'said "h\u00FCnter2\/x9".', rb"a\\nb said h\u00fcnter2\u002fx9"],
+)
+def test_a_known_value_with_the_escapes_of_json(text: bytes) -> None:
+    """It is found in text that is not JSON, too."""
+    redactor = Redactor()
+    redactor.json('{"token":"h\u00fcnter2/x9"}'.encode())
+
+    clean = redactor.frame(Frame(S2C, text, b"", Stderr())).raw
+    assert re.sub(rb"h\\u.*x9", b"mcpmock:secret:token:1", text) == clean
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,8 @@ def test_a_name_behind_a_sign(sign: str) -> None:
         (b"API_KEY=abc max_tokens=5", [(b"abc", "api-key")]),
         (b'{"password": "a b"', [(b"a b", "password")]),
         (b"token='Bearer abc'", [(b"abc", "token")]),
+        (rb"x \"token\": \"abc\", \"next\": \"a\"", [(b"abc", "token")]),
+        (rb"x \'token\' = \'a b\'", [(b"a b", "token")]),
     ],
 )
 def test_assignments(text: bytes, found: list[tuple[bytes, str]]) -> None:

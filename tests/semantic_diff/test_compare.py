@@ -248,6 +248,8 @@ def test_a_server_that_fails() -> None:
     assert ["breaking server-failed $"] == told(compared(fine, dead))
     assert ["risky server-survived $"] == told(compared(dead, fine))
     assert [] == told(compare(fine, left))
+    for http in (streamable(Server()), sse(Server())):
+        assert [] == told(compare(dead, http)) == told(compare(http, dead))
 
 
 # HTTP: the same visit, exchange for exchange.

@@ -192,6 +192,18 @@ def test_over_http_a_stream_tells_what_belongs_to_a_call() -> None:
     assert {1: ("POST", 400), 2: ("POST", 200), 3: ("POST", 200), 4: ("GET", 405)} == one.statuses
 
 
+def test_responses_without_a_request() -> None:
+    """A recording may begin in the middle of an exchange, or hold no message of a session."""
+    (one,) = read(
+        over_http(
+            in_session(1, accepts(7, 500), post(8, call(1, "a")), answers(8, response(1))),
+            in_session(2, get(9), replies(9, 405), ends(9)),
+        )
+    )
+
+    assert {8: ("POST", 200)} == one.statuses
+
+
 def test_what_came_on_another_stream_belongs_to_no_call() -> None:
     """Messages on a GET stream are unrelated to calls."""
     (one,) = read(
