@@ -216,7 +216,7 @@ class TextRedactor(Struct, eq=False):
             elif own and (kind := mine(path)) is not None:
                 replacements += self._own_string(raw, inside, kind)
             else:
-                look = Look(rules, declared or (rules and is_declaration(path)), own)
+                look = Look(rules, declared or is_declaration(path), own)
                 replacements += self._scan_string(raw, inside, depth, look)
         if rules or self._may_know(raw):
             replacements += self._scan_names(raw, depth, Look(rules, declared, own=False))
@@ -354,6 +354,8 @@ class TextRedactor(Struct, eq=False):
         the user find, and what is encoded in the text. Of places that overlap, the first only.
         `decoded` gives the secret that a spelling of it stands for.
         """
+        if PLACEHOLDER in text:
+            self.table.reserve_in(text)
         kept: list[Span] = []
         replacements: list[Replacement] = []
         by_format: Iterable[Found] = ()
@@ -363,9 +365,7 @@ class TextRedactor(Struct, eq=False):
         for one, kind in chain(found, by_format, self.table.known.find(text)):
             span = before_digits(text, one)
             value = text[span.start : span.end]
-            if PLACEHOLDER in value:
-                self.table.reserve_in(value)
-            elif value.strip() and _insert_if_free(kept, span):
+            if PLACEHOLDER not in value and value.strip() and _insert_if_free(kept, span):
                 replacements.append((span, self.table.encoded_placeholder(kind, decoded(value))))
         for span, kind in self._own_found(text, look):
             for part in _free_parts(kept, span):
@@ -376,8 +376,6 @@ class TextRedactor(Struct, eq=False):
                     number = self.table.number_in_text(kind, value) if inside else None
                     new = number or self.table.encoded_placeholder(kind, value)
                     replacements.append((part, new))
-        if PLACEHOLDER in text:
-            self.table.reserve_in(text)
         if depth < MAX_DEPTH and len(text) <= MAX_DECODED_BYTES:
             rest = splice(text, [(span, b" " * (span.end - span.start)) for span in kept])
             replacements += self._scan_encoded(rest, depth + 1, look)

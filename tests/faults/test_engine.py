@@ -329,13 +329,13 @@ def test_a_stream_with_a_length() -> None:
     """
     length = "9"
 
-    def head_of(nth: int, cut: int) -> str | None:
+    def head_of(nth: int, cut: int, tool: str = "x") -> str | None:
         match = Match(tool="x", nth=nth)
         waits = WrongContentType(match=Match(tool="x", nth=9))  # its head waits for an event
         wire = faulty(
             waits, Marks(toward="client", match=match), transport="streamable-http"
         ).pipeline
-        wire.enter(post(1, request(1, "tools/call", {"name": "x"}, token=1)), 0)
+        wire.enter(post(1, request(1, "tools/call", {"name": tool}, token=1)), 0)
         told = (*says(1, progress(1)), *says(1, response(1)))
         stream = [*opens(1, content_length=length), *told, ends(1)]
         parts = filter(None, (stream[:cut], stream[cut:]))
@@ -345,6 +345,7 @@ def test_a_stream_with_a_length() -> None:
 
     for cut in range(len([*opens(1), *says(1, b""), *says(1, b""), ends(1)])):
         assert head_of(2, cut) is None
+        assert length == head_of(2, cut, "another tool")
     assert length == head_of(9, 0)
 
 

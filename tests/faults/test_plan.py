@@ -18,7 +18,7 @@ from mcpmock.faults.kinds.process import Exit
 from mcpmock.faults.kinds.sse import SseCommentStorm, SseRetry
 from mcpmock.faults.kinds.timing import Bandwidth, Delay, Hold, Latency, Slicer
 from mcpmock.faults.match import Match
-from mcpmock.faults.plan import Plan, fault_of, read_plan, table_of
+from mcpmock.faults.plan import Plan, fault_of, plan_text, read_plan, table_of
 from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.registry import KINDS
 from tests.support import c, call, cassette, response, s
@@ -67,6 +67,28 @@ def mistakes(text: str, *shorthands: str) -> list[str]:
 def path(mistake: str) -> str:
     """Where it is, without what it is."""
     return re.match(r".*?(p.toml|'): [a-z0-9\[\]._]+", mistake)[0]  # type: ignore[index]
+
+
+@pytest.mark.parametrize(
+    "faults",
+    [
+        (),
+        (Duplicate(), Exit(code=3)),
+        (Latency(latency="250ms", distribution="lognormal", name='of "x"\n'),),
+        (Delay(match={"tool": "get_*", "nth": 2, "between": ("2s", "5s"), "probability": 0.5}),),
+        (Error(match={"path": "$.a['b']", "equals": {"c": [1, True]}}), CapabilityLie()),
+        (Duplicate(match={"id": 5}), Duplicate(match={"id": "5"}, toward="server")),
+    ],
+    ids=len,
+)
+def test_a_plan_as_text(faults: tuple[Fault, ...]) -> None:
+    """It is read as it was; what is as usual is left out."""
+    plan = Plan(seed=7, faults=faults)
+    text = plan_text(plan)
+
+    assert plan == read_plan(text, "p.toml")
+    assert "schedule" not in text
+    assert text.count("match") == sum(fault.match != Match() for fault in faults)
 
 
 def test_a_plan() -> None:

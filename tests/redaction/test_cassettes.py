@@ -199,6 +199,27 @@ def test_a_value_of_a_user_goes_from_heads_and_bytes(event: str, kept: str | Non
         assert f'{{"n":1,"t":0,{kept},"redacted":true}}\n'.encode() == revised
 
 
+def test_a_known_value_goes_from_names() -> None:
+    """As from texts."""
+    redactor = Redactor()
+    redactor.json(call(1, "t", token="hunter2-hunter2"))
+    line = b'{"n":1,"t":0,"d":"c2s","m":{"result":{"hunter2-hunter2":1}}%b}\n'
+    revised = LineReviser(redactor).revise(line % b"")
+
+    shown = line.replace(b"hunter2-hunter2", b"mcpmock:secret:token:1")
+    assert shown % b',"redacted":true' == revised
+
+
+@pytest.mark.parametrize("rule", [{"key": ["pin"]}, {"path": ["$.arguments.a.pin"]}])
+def test_where_a_number_stands(rule: dict[str, list[str]]) -> None:
+    """One that a rule names, and the same again."""
+    message = call(1, "t", a={"pin": 12345678}, b=[12345678])
+    line = b'{"n":1,"t":0,"d":"c2s","m":%b}\n' % message
+    found = scan_cassette(CLEAN_HEADER + line, RedactionRules.parse(**rule))
+
+    assert ["$.params.arguments.a.pin", "$.params.arguments.b[0]"] == [one.path for one in found]
+
+
 def test_which_lines_keep_a_known_value() -> None:
     """Those in which it is no string."""
     redactor = Redactor()

@@ -38,7 +38,11 @@ EXAMPLES = [
 def declared(text: str) -> dict[str, Any]:
     """A text in each place where a server describes itself."""
     secret = {"type": "string", "description": text, "default": text, "examples": [text]}
-    schema = {"type": "object", "properties": {"password": {**secret, "enum": [text]}}}
+    schema = {
+        "type": "object",
+        "properties": {"password": {**secret, "enum": [text]}},
+        "dependentRequired": {"password": [text]},
+    }
     return {
         "a tool": {"tools": [{"name": "a", "description": text}]},
         "its schemas": {"tools": [{"name": "a", "inputSchema": schema, "outputSchema": schema}]},

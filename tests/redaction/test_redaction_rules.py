@@ -88,6 +88,9 @@ def test_names_that_do_not_fit(name: str) -> None:
         (r'"person": "\w+"', '{"person": "b", "token": "c"}', '{<value:2>, "token": "<token:1>"}'),
         (r'"person": "\w+"', '{"token": "c", "person": "b"}', '{"token": "<token:1>", <value:2>}'),
         (r'"token": "c", "a', '{"token": "c", "a": "b"}', '{<value:2>": "b"}'),
+        (r"secret-7", '{"token": "abc secret-7 x"}', '{"token": "<token:1>"}'),
+        (r'(?<="who": ")\w+', '{"n": 1, "who": "Ada"}', '{"n": 1, "who": "<value:1>"}'),
+        (r'Ada", "b": "L', '{"n": 1, "a": "Ada", "b": "L"}', '{"n": 1, "a": "<value:1>"}'),
         (r"\s{3}", "a   b", "a   b"),
         (
             "of .* here",
@@ -612,3 +615,23 @@ def test_rules_of_programs(tmp_path: Path) -> None:
     for rules, error in (({"redact_value": ["("]}, RedactionRuleError), ({"keep": []}, TypeError)):
         with pytest.raises(error):
             mcpmock.scan(file, **rules)
+
+
+def test_names_in_a_message_that_cannot_be_decoded() -> None:
+    """Those of rules, and of what `paths` end in, whatever other rules there are."""
+    torn = b'{"owner":"Ada","x":["Bob",{"y":"Cid"}],"o'
+    kept = redactor(key=["owner"], path=["$.arguments.x"]).json(torn)
+
+    shown = torn.replace(b"Ada", b"mcpmock:secret:owner:1").replace(b"Bob", b"mcpmock:secret:x:2")
+    assert shown == kept
+
+
+def test_a_number_and_a_text_of_the_same_digits() -> None:
+    """Each has its placeholder: all of a string is a text, also where its digits are a number
+    elsewhere.
+    """
+    raw = b'{"pin":12345678,"a":"12345678","b":"of 12345678","c":[12345678]}'
+    number, text = b'"mcpmock:secret:pin-number:1"', b"mcpmock:secret:pin:2"
+
+    shown = b'{"pin":%b,"a":"%b","b":"of %b","c":[%b]}' % (number, text, text, number)
+    assert shown == redactor(key=["pin"]).json(raw)

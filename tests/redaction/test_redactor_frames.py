@@ -20,6 +20,7 @@ from mcpmock.protocol.messages import (
     SseMeta,
     Stderr,
 )
+from mcpmock.redaction.redaction_rules import RedactionRules
 from mcpmock.redaction.redactor import Redactor
 
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
@@ -115,6 +116,27 @@ def test_placeholders_that_come_over_the_wire_keep_their_numbers(
 
     assert redactor.frame(frame) is frame
     assert b'{"token":"mcpmock:secret:token:8"}' == redactor.json(b'{"token":"abc"}')
+
+
+@pytest.mark.parametrize("text", [b"%s a%20b", b"a%20b %s", rb"a\nb %s", b'{"a":"b"} %s %20'])
+def test_base64_beside_another_encoding(text: bytes) -> None:
+    """It is replaced once."""
+    raw, shown = (
+        text.replace(b"%s", b64encode(b'{"token":"%b"}' % token))
+        for token in (b"hunter2hunter2", b"mcpmock:secret:token:1")
+    )
+
+    assert shown == Redactor().text(raw)
+
+
+def test_a_placeholder_in_what_is_encoded_keeps_its_number() -> None:
+    """Beside a value that a rule of the user names, too."""
+    redactor = Redactor(RedactionRules.parse(["owner"]))
+    hole = b"mcpmock:secret:owner:"
+    texts = (b'{"owner":"%b7 %b"}' % (hole, name) for name in (b"Ada", hole + b"8"))
+    raw, shown = (b'{"a":"%b"}' % b64encode(text) for text in texts)
+
+    assert shown == redactor.json(raw)
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 
@@ -84,16 +85,18 @@ def test_tool_vanishes_the_list_has_it_no_more() -> None:
 
 
 @pytest.mark.parametrize(
-    ("fault", "gone", "tool"),
+    ("knobs", "gone", "tool"),
     [
-        (ToolVanishes(), "*", None),
-        (ToolVanishes(match={"tool": "x"}), "x", None),
-        (ToolVanishes(gone="y"), "y", None),
-        (ToolVanishes(gone="y", match={"tool": "x"}), "y", "x"),
+        ({}, "*", None),
+        ({"match": {"tool": "x"}}, "x", None),
+        ({"gone": "y"}, "y", None),
+        ({"gone": "y", "match": {"tool": "x"}}, "y", "x"),
     ],
 )
-def test_tool_vanishes_which_tools(fault: ToolVanishes, gone: str, tool: str | None) -> None:
+def test_tool_vanishes_which_tools(knobs: dict[str, Any], gone: str, tool: str | None) -> None:
     """Those of `gone`; only without it those of `match`."""
+    fault = ToolVanishes(**knobs)
+
     assert (gone, tool) == (fault.gone, fault.match.tool)
 
 
