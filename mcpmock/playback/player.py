@@ -291,7 +291,8 @@ class Player(Stage):
         """Take a message that only lets happen what waited for it."""
         alone = isinstance(live.frame.fact, HttpRequest)
         known = self._candidates.accept_any(live, now)
-        if isinstance(live.content, Opaque) and live.is_posted and live.frame.raw.strip():
+        blank = live.head is None and not live.frame.raw.strip()  # an empty line says nothing
+        if isinstance(live.content, Opaque) and live.is_posted and not blank:
             if not (known or self.backed or (self._stubs and self._is_recorded(live))):
                 self.missed += 1
                 rules = self.selection.options.redaction

@@ -117,7 +117,10 @@ def test_a_posted_body_that_is_no_message(stateless: bool) -> None:
     assert "5 400 application/json" in played.hears(0.0, post(5, b"odd", session=session))
     assert [] == told
     assert "6 400 application/json" in played.hears(1.0, post(6, b"hello", session=session))
-    [miss] = told
+    assert "7 400 application/json" in played.hears(2.0, post(7, b" ", session=session))
+    miss, empty = told
+    assert isinstance(empty, Miss)
+    assert '1 byte, no JSON-RPC message; nothing answers it: " "' in empty.sentence
     assert isinstance(miss, Miss)
     assert '5 bytes, no JSON-RPC message; nothing answers it: "hello"' in miss.sentence
-    assert 1 == player.missed
+    assert 2 == player.missed

@@ -280,7 +280,7 @@ def test_what_is_unknown_and_no_miss(live: list[Frame], expected: list[str], ord
         (call("q", "other"), 200, -31999, 1),
         (request("q", "server/discover"), 400, -32601, 0),
         (b"{torn", 400, -32700, 1),
-        (b"", 400, -32700, 0),
+        (b"", 400, -32700, 1),
         (b"[]", 400, -32700, 1),
     ],
 )
