@@ -207,9 +207,8 @@ class RedactionRules:
             for match in pattern.finditer(text):
                 groups = range(1, pattern.groups + 1)
                 group = next((one for one in groups if match[one]), 0)
-                if match[group]:
-                    name = next((n for n, at in pattern.groupindex.items() if at == group), "")
-                    yield Span(*match.span(group)), kind_of_words(name)
+                name = next((n for n, at in pattern.groupindex.items() if at == group), "")
+                yield Span(*match.span(group)), kind_of_words(name)
 
     def _assigned_in(self, text: str) -> Iterator[Found]:
         for name in _NAME.finditer(text) if self.keys else ():

@@ -46,7 +46,6 @@ _MAX_CACHED = 512
 _MAX_UNFINISHED_BYTES = 1024
 _MARKER_BYTES = 50
 """The line that begins a private key is no longer."""
-_ENDS_IN_PLACEHOLDER = lazy_pattern(PLACEHOLDER + rb"[\w-]+:\d+\Z")
 _KEY_LINES = lazy_pattern(rb"[\w+/=:,.\s-]*?(?=-----END)|[\w+/=:,.\s-]*+\Z")
 
 
@@ -58,8 +57,6 @@ class Redactor(TextRedactor, eq=False):
 
     _in_key: bool = False
     """Whether standard error stopped in the middle of a private key."""
-    _end: bytes = b""
-    """The last bytes of standard error so far: a marker of a key may be cut there."""
     _unfinished: bytes = b""
     """The last line of standard error so far, if it is not finished."""
     _cache: dict[Hashable, tuple[Any, int]] = field(default_factory=dict)
@@ -69,7 +66,7 @@ class Redactor(TextRedactor, eq=False):
 
     def read_again(self) -> None:
         """Begin again with the first frame, of the same take or of another."""
-        self._in_key, self._end, self._unfinished = False, b"", b""
+        self._in_key, self._unfinished = False, b""
 
     def frame(self, frame: Frame) -> Frame:
         """Return a frame without its secrets; the same object if it has none."""
@@ -211,30 +208,25 @@ class Redactor(TextRedactor, eq=False):
         """Replace secrets in standard error. It comes in pieces: a private key goes on in the next
         one, and so may what stood at the end of a line that is not finished.
         """
+        before = self._unfinished
         rest = _KEY_LINES.match(raw) if self._in_key else None
         if rest is None or not rest[0].strip():
-            clean = self.text(self._without_rest(raw))
+            clean = self.text(self._without_rest(before, raw))
         else:
             clean = self.table.placeholder("private-key", rest[0]) + self.text(raw[rest.end() :])
-        seen = self._end + raw
+        seen = before + raw
         begin = seen.rfind(b"-----BEGIN")
         open_now = begin >= 0 and b"PRIVATE KEY" in seen[begin : begin + _MARKER_BYTES]
         ended = seen.rfind(b"-----END") > begin
         self._in_key = (open_now or self._in_key) and not ended
-        self._end = seen[-_MARKER_BYTES:]
-        line = clean.rpartition(b"\n")[2]
-        if PLACEHOLDER not in line:
-            self._unfinished = line[-_MAX_UNFINISHED_BYTES:]
-        else:  # a secret that goes on belongs to its beginning; all others are replaced already
-            last = raw.rpartition(b"\n")[2]
-            self._unfinished = last if _ENDS_IN_PLACEHOLDER.search(line) else b""
+        self._unfinished = seen.rpartition(b"\n")[2][-_MAX_UNFINISHED_BYTES:]
         return clean
 
-    def _without_rest(self, raw: bytes) -> bytes:
-        """Return a piece without the secrets that begin, or are named, in the piece before. Such a
-        beginning is written already, so it is learned: a take's end replaces what is known by then.
+    def _without_rest(self, before: bytes, raw: bytes) -> bytes:
+        """Return a piece without the secrets that begin, or are named, in the line before it. Such
+        a beginning is written already, so it is learned: a take's end replaces what is known by
+        then.
         """
-        before, self._unfinished = self._unfinished, b""
         if not before:
             return raw
         whole, cut = before + raw, len(before)

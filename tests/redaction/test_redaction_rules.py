@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 import mcpmock
-from mcpmock.protocol.messages import S2C, Frame, HttpRequest, HttpResponse, Stderr
+from mcpmock.protocol.messages import S2C, Frame, HttpBody, HttpRequest, HttpResponse, Stderr
 from mcpmock.redaction.redaction_rules import (
     NO_OWN_RULES,
     RedactionRuleError,
@@ -146,6 +146,7 @@ def test_paths(path: str, message: bytes, place: str, kind: str) -> None:
         ("$.arguments.who", True),
         ("$.arguments['WHO'][0]", True),
         ("$.arguments.*", False),
+        ("$..*", False),
         ("$.arguments[?@.who]", False),
         ("$.who.arguments", False),
     ],
@@ -571,7 +572,7 @@ def test_hashes() -> None:
     assert [True, True, False] == [
         (one + other).hashed for one, other in ((hashed, rules), (rules, hashed), (rules, rules))
     ]
-    assert b"k" == (rules + hashed).hash_key
+    assert b"k" == (rules + hashed).hash_key == (hashed + rules).hash_key
     for missing in (None, ""):
         with pytest.raises(RedactionRuleError, match="set MCPMOCK_HASH_KEY"):
             rules.with_hashes(missing)
@@ -635,3 +636,24 @@ def test_a_number_and_a_text_of_the_same_digits() -> None:
 
     shown = b'{"pin":%b,"a":"%b","b":"of %b","c":[%b]}' % (number, text, text, number)
     assert shown == redactor(key=["pin"]).json(raw)
+
+
+@pytest.mark.parametrize(
+    "body", [b'{"owner":"Ada","n":7}', b'[{"owner":"Ada"}]', b'{"a":{"owner":7}}']
+)
+def test_bodies_that_are_no_messages(body: bytes) -> None:
+    """All in them is content."""
+    clean = redactor(key=["owner"]).frame(Frame(S2C, body, fact=HttpBody(), exchange=1)).raw
+
+    shown = body.replace(b"Ada", b"mcpmock:secret:owner:1")
+    assert shown.replace(b'r":7', b'r":"mcpmock:secret:owner-number:1"') == clean
+
+
+def test_a_field_that_repeats_an_argument() -> None:
+    """It has the name of the argument behind the prefix; the end of another name is none."""
+    asked, shown = (
+        HttpRequest("POST", "/", [("Mcp-Param-Id", id_), ("X-Request-Id", "7-seven")])
+        for id_ in ("7-seven-x", "mcpmock:secret:id:1")
+    )
+
+    assert shown == redactor(path=["$.arguments.id"]).head(asked)

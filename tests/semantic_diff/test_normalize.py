@@ -75,6 +75,18 @@ def test_what_does_not_count(one: bytes, other: bytes, method: str) -> None:
         (response(1, {"tasks": [{"taskId": "a", "ttl": 1}]}), response(1, {"tasks": []})),
         (response(1, {"content": {"taskId": "a"}}), response(1, {"content": {"taskId": "b"}})),
         (response(1), error(1)),
+        *(
+            (response(1, {name: one}), response(1, {name: other}))
+            for name in ("tasks", "task", "_meta")
+            for one, other in (([1], [2]), (1, 2), ({TASK: 1}, {TASK: 2}), ("a", None))
+        ),
+        *(
+            tuple(
+                error(1).replace(b'"no"', b'"no","data":%b' % data)
+                for data in (one, one.replace(b"1", b"2"))
+            )
+            for one in (b'{"elicitations":[1]}', b'{"elicitations":1}', b"[1]", b"1")
+        ),
         (response(1, {}), response(1).replace(b"{}", b"null")),
     ],
 )

@@ -24,6 +24,7 @@ from tests.support import (
     WELCOME,
     c,
     c2s,
+    call,
     cancelled,
     cassette,
     error,
@@ -250,6 +251,14 @@ def test_an_id_that_is_used_again() -> None:
     wire.at(0, client=CALL, to_server=[CALL, cancelled(1)])
     wire.at(1, client=CALL, to_server=CALL).at(2, server=ANSWER, to_client=ANSWER)
     assert [] == broken(tape, silent=True)
+
+
+def test_another_call_is_no_question() -> None:
+    """It goes the same way."""
+    other = call(2, "x")
+    wire = faulty(OUTER).at(0, client=CALL, to_server=CALL)
+
+    wire.at(1, client=other, to_server=other).nothing_more()
 
 
 def test_several_questions() -> None:

@@ -31,6 +31,15 @@ def test_corrupt_bits_flip(count: int) -> None:
     assert b"\n" not in said
 
 
+def test_corrupt_breaks_no_line() -> None:
+    """Whatever byte it is: of a vertical tab and a form feed another bit flips."""
+    said = b"\x0b\x0c" * 8
+    [flipped] = answered(Corrupt(count=16, match={}), CALL, said)
+
+    assert said != flipped
+    assert not {*b"\r\n"} & {*flipped}
+
+
 def test_corrupt_where_is_told() -> None:
     """The place is drawn."""
     wire = faulty(Corrupt())

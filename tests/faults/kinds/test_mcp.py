@@ -134,7 +134,11 @@ def test_cursor_loop_loops_over_http() -> None:
 
 def test_cursor_loop_leaves_errors_alone() -> None:
     """A list that is refused has no page."""
-    assert [error(1)] == answered(CursorLoop(), request(1, "tools/list"), error(1))
+    first, refused = request(1, "tools/list"), error(1)
+    wire = faulty(CursorLoop(cursor="again")).at(0, client=first, to_server=first)
+
+    wire.at(1, server=refused, to_client=refused)
+    wire.at(2, client=next_page(2), to_server=next_page(2)).nothing_more()
 
 
 def test_progress_after_response_progress_behind_the_answer() -> None:
