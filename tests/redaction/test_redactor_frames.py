@@ -215,6 +215,10 @@ def test_a_known_session_id_goes_wherever_it_is_mentioned(others: int) -> None:
         ([b"token=abcd", b" ok"], [b"token=@token:1@", b" ok"]),
         ([b"token=abcd ok", b"efgh"], [b"token=@token:1@ ok", b"efgh"]),
         ([b"TOKEN:\n", b"abc\n"], [b"TOKEN:\n", b"abc\n"]),
+        (
+            [b"token=abcd1234 rest of it", b" ok\n", b"abcd1234 rest of it\n"],
+            [b"token=@token:1@ rest of it", b" ok\n", b"@token:1@ rest of it\n"],
+        ),
         ([b"token=ab", b"cd", b"ef\n"], [b"token=@token:1@", b"@token:2@", b"@token:3@\n"]),
         ([b"token=abcd TOK", b"EN", b"=x9\n"], [b"token=@token:1@ TOK", b"EN", b"=@token:2@\n"]),
         (
