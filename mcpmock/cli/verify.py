@@ -105,6 +105,7 @@ def _report(
     from mcpmock.semantic_diff.compare import compare
     from mcpmock.semantic_diff.ignore_rules import IgnoreRules
     from mcpmock.sessions.server_start import failed_start
+    from mcpmock.sessions.unanswered_posts import unanswered_posts
     from mcpmock.view.latency_changes import with_slower_calls
 
     from .diff_output import diff_report, failure_report, say_idle_rules
@@ -121,6 +122,9 @@ def _report(
     found = compare(recorded, driven.live, (own or IgnoreRules()).with_rules(beside))
     if fail_on.slower is not None:
         found = with_slower_calls(found, recorded, driven.live, fail_on.slower)
+    if any(one.rule.name == "answer-missing" for one in found.differences):
+        for line in unanswered_posts(driven.live):
+            say(line)
     report = diff_report(found, fail_on, verbose=console.verbose)
     status = print_report(report, console, comparing.format, paged=True)
     sys.stdout.flush()
