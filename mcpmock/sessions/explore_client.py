@@ -141,7 +141,7 @@ class ExploredClient(ExploredPeer):
         setup = Setup(
             front=LocalFront(serve),
             replay=replay,
-            faults=faults if plan.faults else None,
+            faults=faults,
             observers=[observe],
             say=lambda _line: None,
             stop=stop,

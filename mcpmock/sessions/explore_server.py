@@ -135,11 +135,7 @@ class ExploredServer(ExploredPeer):
         driver = Driver(
             script, Timing.parse("recorded"), patience, report=lambda _line: None, owes=view.owes
         )
-        setup = Setup(
-            back=self.server,
-            faults=faults if arranged.faults else None,
-            say=lambda _line: None,
-        )
+        setup = Setup(back=self.server, faults=faults, say=lambda _line: None)
         run, began = Run(setup), trio.current_time()
         leftover: tuple[str, ...] = ()
         server = await run.open_server()

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from mcpmock.channels import inherited
 from tests.support import OPENING, cassette_bytes, request, response
 from tests.support.processes import MCPMOCK
 
@@ -64,3 +65,16 @@ def test_an_inherited_descriptor(tmp_path: Path, command: tuple[str, ...]) -> No
     )
     os.close(ours)
     assert f'["from a shell", [{ours}]]' == seen.read_text().splitlines()[0]
+
+
+def test_what_is_noted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a child gets, but for the standard descriptors."""
+    monkeypatch.setattr(inherited, "descriptors", [])
+    private, passed = (os.open(os.devnull, os.O_RDONLY) for _ in range(2))
+    os.set_inheritable(passed, True)
+    inherited.note_descriptors()
+
+    assert passed in inherited.descriptors
+    assert {0, 1, 2, private}.isdisjoint(inherited.descriptors)
+    os.close(private)
+    os.close(passed)

@@ -17,6 +17,7 @@ from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mcpmock.channels import process
 from mcpmock.channels.channel import MAX_HELD_BYTES, Receive
+from mcpmock.channels.child_process import ChildProcess
 from mcpmock.channels.process import ProcessChannel, start_process
 from mcpmock.errors import CannotStart
 from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, Stderr
@@ -254,13 +255,46 @@ async def test_a_grandchild_that_never_stops_talking(monkeypatch: pytest.MonkeyP
     assert ProcessExit(3) in [frame.fact for frame in found]
 
 
-async def test_a_daemon_is_left_alone() -> None:
+async def test_a_daemon_is_left_alone(tmp_path: Path) -> None:
     """A grandchild that let go of the pipes outlives the session."""
-    async with started(shell("sleep 60 </dev/null >/dev/null 2>&1 & echo $!")) as channel:
+    os.mkfifo(tmp_path / "asked")
+    asks = os.open(tmp_path / "asked", os.O_RDWR)
+    lives = f"(read -r _ && echo on >{tmp_path / 'alive'}) <{tmp_path / 'asked'}"
+    async with started(shell(f"{lives} >/dev/null 2>&1 & echo $!")) as channel:
         daemon = int((await everything(channel))[0].raw)
-    os.kill(daemon, signal.SIGKILL)
+    os.write(asks, b"\n")
 
     assert gone([daemon], LIMIT)
+    assert (tmp_path / "alive").exists()
+    os.close(asks)
+
+
+async def test_flushing() -> None:
+    """It waits until the child has taken all that was sent."""
+    async with started(shell("exec cat >/dev/null")) as channel:
+        channel.send_nowait([c2s(b"x" * 2 * MAX_HELD_BYTES), c2s(b"y" * 2 * MAX_HELD_BYTES)])
+        assert channel.held(c2s(b"")) > 0
+        await channel.flush()
+
+        assert 0 == channel.held(c2s(b""))
+
+
+@pytest.mark.parametrize("taken_up", [False, True])
+async def test_a_child_that_is_not_taken_up(taken_up: bool) -> None:
+    """It is ended with everything that it has, once; another is left to who took it up."""
+    before = open_descriptors()
+    child = ChildProcess(["sleep", "60"])
+    if taken_up:
+        channel = ProcessChannel(child)
+        child.end()
+        assert child.process.poll() is None
+        await channel.aclose()
+    else:
+        child.end()
+        child.end()
+
+    assert -signal.SIGKILL == child.process.returncode
+    assert before == open_descriptors()
 
 
 @pytest.mark.parametrize("name", CHILDREN)

@@ -140,3 +140,62 @@ async def test_a_client_that_decides() -> None:
         assert RestartStep("started") == await made.step()
         assert made.channel.interrupt(signal.SIGTERM)
         assert ProcessExit(signal=signal.SIGTERM) == (await made.next_of(ProcessExit)).fact
+
+
+class Standing:
+    """The end of a process that takes what is asked of it, or that is gone."""
+
+    def __init__(self, *, gone: bool) -> None:
+        self.gone = gone
+        self.asked: list[object] = []
+
+    def _ask(self, what: object) -> None:
+        self.asked.append(what)
+        if self.gone:
+            raise trio.BrokenResourceError
+
+    def send_nowait(self, frames: list[Frame]) -> None:
+        self._ask([frame.raw for frame in frames])
+
+    def held(self, like: Frame) -> int:
+        return len(like.raw)
+
+    async def room(self, like: Frame) -> None:
+        self._ask("room")
+
+    async def flush(self) -> None:
+        self._ask("flush")
+
+    def interrupt(self, signum: int) -> bool:
+        self.asked.append(signum)
+        return True
+
+    def leave_to_client(self) -> None:
+        self.asked.append("left")
+
+    def abandon(self) -> None:
+        self.asked.append("abandoned")
+
+    async def aclose(self) -> None:
+        self.asked.append("closed")
+
+
+@pytest.mark.parametrize("gone", [False, True])
+async def test_what_is_asked_of_the_process(gone: bool) -> None:
+    """It is passed on. One that is gone already is no error: another one will come."""
+    process = Standing(gone=gone)
+    channel = ReplacedProcess(process, trio.sleep_forever, trio.sleep_forever)  # type: ignore[arg-type]
+    channel.send_nowait([c2s(b"1")])
+    await channel.room(c2s(b""))
+    await channel.flush()
+    assert 2 == channel.held(c2s(b"ab"))
+    assert channel.interrupt(15)
+    channel.leave_to_client()
+    channel.abandon()
+    said = await channel.accept()
+    assert [StopSignal(15)] == [frame.fact for frame in await said()]
+    await channel.aclose()
+
+    assert [[b"1"], "room", "flush", 15, "left", "abandoned", "closed"] == process.asked
+    with pytest.raises(trio.EndOfChannel):
+        await said()

@@ -7,15 +7,16 @@ import io
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
 
 import pytest
 
-from mcpmock.channels.standard_streams import write_log_line
+from mcpmock.channels.standard_streams import guard_standard_streams, write_log_line
 from mcpmock.channels.unix_client import UNREACHABLE_STATUS
+from mcpmock.errors import OutputLost
 
 ROOT = Path(__file__).parents[2]
 MCPMOCK = (sys.executable, "-m", "mcpmock")
@@ -149,3 +150,93 @@ def test_a_log_line_goes_to_the_stream_of_the_caller(monkeypatch: pytest.MonkeyP
     write_log_line("here")
 
     assert stream.getvalue() == "here\n"
+
+
+@pytest.fixture
+def one(monkeypatch: pytest.MonkeyPatch) -> Callable[..., io.TextIOWrapper]:
+    """Makes both standard streams such a one."""
+
+    def become(**how: bool) -> io.TextIOWrapper:
+        stream = io.TextIOWrapper(io.BytesIO(), "latin-1", "replace", **how)
+        for name in ("stdout", "stderr"):
+            monkeypatch.setattr(sys, name, stream)
+            monkeypatch.setattr(sys, f"__{name}__", stream)
+        return stream
+
+    return become
+
+
+@pytest.mark.parametrize(
+    ("how", "at_once"),
+    [({}, False), ({"line_buffering": True}, True), ({"write_through": True}, True)],
+)
+def test_the_settings_of_a_stream(
+    one: Callable[..., io.TextIOWrapper], how: dict[str, bool], at_once: bool
+) -> None:
+    """They are those that it had, with lines written at once where they were."""
+    before = one(**how)
+    guard_standard_streams()
+    for stream in (sys.stdout, sys.stderr):
+        assert isinstance(stream, io.TextIOWrapper)
+        assert stream is not before
+        assert ("latin-1", "replace", at_once) == (
+            stream.encoding,
+            stream.errors,
+            stream.line_buffering,
+        )
+
+
+def test_streams_of_the_caller(
+    one: Callable[..., io.TextIOWrapper], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They are left to it; there may be none."""
+    one()
+    out, err = io.StringIO(), io.StringIO()
+    monkeypatch.setattr(sys, "stdout", out)
+    monkeypatch.setattr(sys, "stderr", err)
+    guard_standard_streams()
+    assert (out, err) == (sys.stdout, sys.stderr)
+
+    monkeypatch.setattr(sys, "stderr", None)
+    monkeypatch.setattr(sys, "__stderr__", None)
+    guard_standard_streams()
+    assert isinstance(sys.stderr, io.TextIOWrapper)
+    assert ("utf-8", "backslashreplace") == (sys.stderr.encoding, sys.stderr.errors)
+
+
+@contextmanager
+def in_the_place_of(number: int) -> Iterator[None]:
+    """Lets a standard descriptor be replaced."""
+    kept = os.dup(number)
+    yield
+    os.dup2(kept, number)
+    os.close(kept)
+
+
+def test_a_closed_descriptor_is_opened() -> None:
+    """Nothing else can have its number."""
+    before = len(os.listdir("/proc/self/fd"))
+    with in_the_place_of(0):
+        os.close(0)
+        guard_standard_streams()
+
+        assert os.stat(os.devnull).st_rdev == os.fstat(0).st_rdev
+    assert before == len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.parametrize("how", ["broken", "full"])
+def test_a_result_that_cannot_be_written(one: Callable[..., io.TextIOWrapper], how: str) -> None:
+    """It is told once; the exit of the interpreter, which writes again, meets no error."""
+    before = len(os.listdir("/proc/self/fd"))
+    one()
+    with in_the_place_of(1):
+        with opened(how) as fd:
+            os.dup2(fd, 1)
+        guard_standard_streams()
+        sys.stdout.write("x")
+        with pytest.raises(OutputLost) as lost:
+            sys.stdout.flush()
+        sys.stdout.flush()
+
+    assert lost.value.reader_left is (how == "broken")
+    assert before == len(os.listdir("/proc/self/fd"))

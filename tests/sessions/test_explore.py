@@ -5,6 +5,7 @@ passes; the same seed gives the same rows.
 from __future__ import annotations
 
 import json
+import os
 import shlex
 import sys
 from ast import literal_eval
@@ -26,7 +27,7 @@ from mcpmock.explore.arrangement import PROBE_ID
 from mcpmock.explore.client_oracles import ClientBaseline, ClientRun
 from mcpmock.explore.enumeration import Space
 from mcpmock.explore.fault_set import chosen_kinds
-from mcpmock.explore.oracles import SERVER_ORACLES
+from mcpmock.explore.oracles import SERVER_ORACLES, Baseline
 from mcpmock.explore.results import Exploration, JudgedRun
 from mcpmock.explore.variant import Variant, VariantChange
 from mcpmock.faults.fault import Fault
@@ -46,9 +47,10 @@ from mcpmock.sessions.explore import (
 )
 from mcpmock.sessions.explore_client import ExploredClient
 from mcpmock.sessions.explore_server import ExploredServer
+from mcpmock.sessions.servers import Command
 from mcpmock.sessions.take import Say
 from mcpmock.trials.oracle import Broken
-from tests.support import INITIALIZE, c, call, cassette, request, response, s
+from tests.support import INITIALIZE, WELCOME, c, call, cassette, request, response, s
 from tests.support.explored import RECORDED, DemoInMemory, demo_server, explored, shown_again
 from tests.support.processes import gone
 
@@ -183,14 +185,70 @@ def test_what_is_asked_behind_a_cancel(recorded: list[bytes], asked: str | None)
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="no client is explored there")
-@pytest.mark.parametrize(("program", "broken"), [("exit 0", []), ("exec sleep 60", ["hang"])])
-async def test_a_client_that_does_not_end(program: str, broken: list[str]) -> None:
-    """It is ended at the limit, and the run says so."""
+@pytest.mark.parametrize(
+    ("program", "broken", "status"),
+    [
+        ("exit 0", [], 0),
+        ("exec sleep 60", ["hang"], -9),
+        ("sleep 60 & sleep 60", ["hang"], -9),
+        ("sleep 60 & exit 0", ["leaves-process"], 0),
+    ],
+)
+async def test_a_client_that_does_not_end(
+    monkeypatch: pytest.MonkeyPatch, program: str, broken: list[str], status: int
+) -> None:
+    """It is ended at the limit, and the run says so; nothing of it is left."""
+    monkeypatch.setattr(explore, "LEFTOVER_TIMEOUT_S", 0.1)
     peer = ExploredClient(cassette=load(RECORDED), words=["sh", "-c", program])
     peer.baseline = ClientBaseline.of([ClientRun(cassette=load(RECORDED), status=0)])
-    run = await peer.run(Variant(), 0.1 if broken else 60.0)
+    before = len(os.listdir("/proc/self/fd"))
+    run = await peer.run(Variant(), 0.1 if broken == ["hang"] else 60.0)
 
     assert broken == [one.oracle for one in run.broken]
+    assert run.cassette is not None
+    assert ("stdio", status) == (run.cassette.takes[0].transport, run.status)
+    assert before == len(os.listdir("/proc/self/fd"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no client is explored there")
+@pytest.mark.parametrize(("name", "status"), [("none", 127), ("plain", 126)])
+async def test_a_client_that_cannot_start(tmp_path: Path, name: str, status: int) -> None:
+    """It ends the exploration, as a shell would."""
+    (tmp_path / "plain").touch()
+    peer = ExploredClient(cassette=load(RECORDED), words=[str(tmp_path / name)])
+    with pytest.RaisesGroup(CannotStart, flatten_subgroups=True) as refused:
+        await peer.begin()
+
+    [error] = refused.value.exceptions
+    assert isinstance(error, CannotStart)
+    assert status == error.exit_code
+
+
+async def test_what_a_server_leaves_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The processes that it started and did not end are named."""
+    monkeypatch.setattr(explore, "LEFTOVER_TIMEOUT_S", 0.1)
+    answers = [WELCOME, response(decode(PROBE_ID))]
+    program = "".join(f"read -r _; echo '{one.decode()}'; " for one in answers)
+    server = Command(
+        ["sh", "-c", f"{program} cat >/dev/null; sleep 60 </dev/null >/dev/null 2>&1 &"]
+    )
+    peer = ExploredServer(cassette=cassette(c(INITIALIZE), s(WELCOME)), server=server)
+    run = await peer.run(Variant(), LEAST_TIMEOUT_S)
+
+    left = [one.text for one in run.broken if one.oracle == "leaves-process"]
+    assert ["it left a process behind: sleep"] == left
+
+
+@pytest.mark.parametrize(
+    ("in_full", "took", "seconds"),
+    [(True, 0.0, 2.0), (True, 1.0, 5.0), (False, 0.0, 0.5), (False, 0.2, 1.0)],
+)
+def test_how_long_a_server_may_take_to_end(in_full: bool, took: float, seconds: float) -> None:
+    """As long as any; less, once one that does not end was waited for, but as this one needs."""
+    peer = ExploredServer(cassette=load(RECORDED), server=DemoInMemory())
+    peer.baseline = Baseline(end_seconds=took)
+
+    assert seconds == peer._end_timeout(in_full=in_full)
 
 
 def client(program: str, *words: str) -> ExploredClient:
@@ -237,8 +295,11 @@ async def test_what_a_client_asks(
     assert (not asked) is any(one.text.endswith(": " + "x" * 65_528 + "the end") for one in begun)
     run = await peer.run(Variant(), 60.0)
     assert broken == [one.oracle for one in run.broken]
+    unknown = "nothing recorded answers its tools/none"
+    assert [unknown] * len(broken) == [one.text for one in run.broken]
 
     assert run.cassette is not None
+    assert "streamable-http" == run.cassette.takes[0].transport
     events = run.cassette.takes[0].events
     assert asked == [one.payload for one in events if one.d == "c2s" and one.payload]
     assert len(asked) == len([one for one in events if one.d == "s2c" and one.payload])

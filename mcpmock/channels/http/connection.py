@@ -477,7 +477,7 @@ class Connection:
             data = await self._read()
             if data:
                 self._input += data
-            elif data is not None and self._ends_input(exchange):
+            elif self._ends_input(exchange):
                 await self._await_rest(exchange)
                 return False
             elif data is not None or not (self._input or exchange.answer.closing):

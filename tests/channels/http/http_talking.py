@@ -252,6 +252,7 @@ async def back(
     credentials: Credentials | None = None,
     follows: bool = False,
     make: Streams = memory_stream_pair,
+    is_mcp: Callable[[HttpRequest], bool] | None = None,
 ) -> AsyncIterator[Back]:
     """A channel to servers that the test plays."""
     with trio.fail_after(3600):
@@ -262,7 +263,12 @@ async def back(
 
             own = ["127.0.0.1:8080"]
             channel = HttpClientChannel(
-                connected, upstream, own=own, credentials=credentials, follows=follows
+                connected,
+                upstream,
+                own=own,
+                is_mcp=is_mcp,
+                credentials=credentials,
+                follows=follows,
             )
             made = Back(channel, nursery, make)
             nursery.start_soon(channel.run)

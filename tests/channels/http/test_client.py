@@ -324,6 +324,20 @@ async def test_a_body_that_is_too_long_for_its_head(autojump_clock: MockClock) -
         assert ["eof"] == shown(await everything(receive))[-1:]
 
 
+async def test_a_body_that_becomes_too_long(autojump_clock: MockClock) -> None:
+    """The server sees the end of its connection in the middle of it."""
+    async with back() as there:
+        head = request("POST", "/mcp", ("Content-Length", "5"))
+        receive = await there.send(*said(1, head, Fragment()))
+        there.nursery.start_soon(everything, receive)
+        server = await there.server()
+        for data in (b"abc", b"def"):
+            there.channel.send_nowait([Frame(C2S, data, fact=Fragment(), exchange=1)])
+            await wait_all_tasks_blocked()
+
+        assert (await server.rest()).endswith(b"\r\n\r\nabc")
+
+
 async def test_a_client_that_leaves(autojump_clock: MockClock) -> None:
     """The server sees its connection end at once, whatever state it is in."""
     async with back() as there:
@@ -462,6 +476,40 @@ async def test_what_is_not_mcp(autojump_clock: MockClock) -> None:
             frames = await everything(receive)
             assert [200, ("HttpBody", b"{}"), "eof"] == shown(frames)
             assert HttpBody(unkept=True) == frames[1].fact
+
+
+@pytest.mark.parametrize("path", ["/mcp", "/else"])
+@pytest.mark.parametrize("mcp", [None, "/mcp", "/else"])
+async def test_which_requests_are_mcp(
+    autojump_clock: MockClock, path: str, mcp: str | None
+) -> None:
+    """Those to the path of the URL, unless the channel is told which."""
+    is_mcp = None if mcp is None else (lambda head: head.path == mcp)
+    async with back(is_mcp=is_mcp) as there:
+        receive = await there.send(*said(1, request("GET", path)))
+
+        async def serve() -> None:
+            await (await there.server()).send(answer(b"{}"))
+
+        there.nursery.start_soon(serve)
+        frames = await everything(receive)
+
+        assert (path == (mcp or "/mcp")) is (frames[1].fact is None)
+
+
+async def test_a_server_that_closes_what_is_idle(autojump_clock: MockClock) -> None:
+    """The next request goes over another connection."""
+    async with back(make=socket_pair) as there:
+        for number in (1, 2):
+            receive = await there.send(*posted(number))
+            there.nursery.start_soon(receive)
+            server = await there.server()
+            await server.stream.receive_some()
+            await server.send(answer(b"[]"))
+            await wait_all_tasks_blocked()
+            await server.leave()
+
+        assert 2 == there.connected
 
 
 async def test_a_long_upload_goes_in_pieces(autojump_clock: MockClock) -> None:
