@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 
@@ -156,7 +157,7 @@ def test_a_log_line_goes_to_the_stream_of_the_caller(monkeypatch: pytest.MonkeyP
 def one(monkeypatch: pytest.MonkeyPatch) -> Callable[..., io.TextIOWrapper]:
     """Makes both standard streams such a one."""
 
-    def become(**how: bool) -> io.TextIOWrapper:
+    def become(**how: Any) -> io.TextIOWrapper:
         stream = io.TextIOWrapper(io.BytesIO(), "latin-1", "replace", **how)
         for name in ("stdout", "stderr"):
             monkeypatch.setattr(sys, name, stream)
@@ -208,9 +209,11 @@ def test_streams_of_the_caller(
 def in_the_place_of(number: int) -> Iterator[None]:
     """Lets a standard descriptor be replaced."""
     kept = os.dup(number)
-    yield
-    os.dup2(kept, number)
-    os.close(kept)
+    try:
+        yield
+    finally:
+        os.dup2(kept, number)
+        os.close(kept)
 
 
 def test_a_closed_descriptor_is_opened() -> None:

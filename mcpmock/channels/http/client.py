@@ -184,7 +184,7 @@ class _ClientExchange:
     def _end_output(self, pair: PairedConnection) -> None:
         """End our input after the request, as the client has."""
         if self.out.done and self._wire is not None and not self._wire.end_output():
-            pair.client.leave()
+            pair.client.close()
 
     async def receive(self) -> list[Frame]:
         """Return what one read gives."""
@@ -329,7 +329,7 @@ class _ClientExchange:
     def _broken_off(self, error: ValueError) -> list[Frame]:
         if self._gone and self._pair is not None and self._pair.input_ended:
             # The client closed first, and the server does the same: that is no fault of its answer.
-            self._pair.client.leave()
+            self._pair.client.close()
             raise trio.EndOfChannel
         if self._body is not None:
             return self._body.cut() + self._end(self._gone or "reset")

@@ -14,7 +14,7 @@ conversation a request belongs to. `server` stands above, `http1` below.
   `inbox`), and once the end of the exchange (`leave`). It calls `send` and `give_up`.
 * While the answer is on its way we read on, to see the client leave: an `ExchangeEnd` from it.
 * Of a pair, this one has the `PairedConnection` to the server. That sees a `ClientConnection`: what
-  the server does to its end is done to ours (`close_behind`, `close_idle`, `leave`), and what the
+  the server does to its end is done to ours (`close_behind`, `close_idle`, `close`), and what the
   client does to ours by `end_input` and `close`.
 * Lives only here: the bytes of requests, deadlines, which exchange is under way.
 * Not known here: sessions, JSON-RPC, what is recorded; of heads, no more than how they end.
@@ -99,7 +99,7 @@ class ServerExchange:
         """Take what the client says. After the end of the exchange it goes nowhere."""
         if self._deliver is None:
             self.inbox.put(frames)
-        elif frames and not self.inbox.ended:
+        elif not self.inbox.ended:
             self._deliver(frames)
 
     def send(self, frames: Sequence[Frame]) -> None:
@@ -246,10 +246,6 @@ class Connection:
     def close_idle(self, how: str) -> None:
         if self._exchange is None:
             self._cut(reset=how == "reset")
-
-    def leave(self) -> None:
-        self._leave()
-        self._scope.cancel()
 
     def close(self) -> None:
         """End `run` at once."""

@@ -30,8 +30,8 @@ class ClientConnection(Protocol):
     def close_idle(self, how: str) -> None:
         """Close the connection that the server has closed while nothing was asked."""
 
-    def leave(self) -> None:
-        """Leave a client that has ended its input, and that the server does not answer any more."""
+    def close(self) -> None:
+        """Close that of a client that has ended its input, and that the server does not answer."""
 
 
 class IdleWatch:

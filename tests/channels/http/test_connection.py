@@ -629,6 +629,26 @@ async def test_an_answer_before_the_end_of_the_request(
         await everything(receive)
 
 
+async def test_an_answer_while_a_request_waits(autojump_clock: MockClock) -> None:
+    """A client that is silent then, because what it said is not taken, is not waited for."""
+    async with front() as door:
+        client = door.connect(lockstep_stream_pair)
+        whole = post(b"x" * 4 * MAX_HELD_BYTES)
+        door.nursery.start_soon(client.send, whole[: 2 * MAX_HELD_BYTES])
+        receive, _ = await first(channel := await door.conversation())
+        with trio.move_on_after(1):
+            while True:
+                await receive()
+        await client.send(whole[2 * MAX_HELD_BYTES : 3 * MAX_HELD_BYTES])
+        await wait_all_tasks_blocked()
+        channel.send_nowait(ok(1, b"no"))
+
+        assert (200, b"no") == await client.response()
+        assert b"" == await client.rest()
+        assert (1.0, []) == (trio.current_time(), door.told)
+        await everything(receive)
+
+
 @pytest.mark.parametrize("begun", [False, True], ids=["before the first byte", "in a stream"])
 async def test_a_client_that_leaves_is_noticed(autojump_clock: MockClock, begun: bool) -> None:
     """Its exchange ends at once, and what is still sent for it goes nowhere."""

@@ -14,11 +14,12 @@ import trio
 from trio.testing import MockClock
 
 from mcpmock.channels.http.client import HttpClientChannel
+from mcpmock.channels.http.connection import IDLE_TIMEOUT_S, Connection
 from mcpmock.channels.http.wire import Wire
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.runner import LiveSession, run
 
-from .http_talking import UPSTREAM, Peer, answer, front, post
+from .http_talking import UPSTREAM, Peer, answer, first, front, ok, post, shown
 from .test_wire import connected
 
 pytestmark = pytest.mark.e2e
@@ -61,10 +62,12 @@ class Mirrored:
 
 
 @asynccontextmanager
-async def mirrored() -> AsyncIterator[Mirrored]:
+async def mirrored(*, reached: bool = True) -> AsyncIterator[Mirrored]:
     opened, coming = trio.open_memory_channel[Peer](9)
 
     async def connect() -> trio.abc.Stream:
+        if not reached:
+            raise OSError("no server")
         ours, theirs = await connected()
         await opened.send(Peer(theirs))
         return ours
@@ -150,6 +153,55 @@ async def test_one_connection_for_one_client() -> None:
         assert 0 == both.coming.statistics().current_buffer_used
 
 
+async def test_a_last_answer_that_comes_in_pieces() -> None:
+    """The connection is closed behind it, not before its end."""
+    async with mirrored() as both:
+        await both.asks()
+        await both.answers(LAST[:-1])
+        await both.client.reads(b"HTTP/1.1 200 OK\r\n")
+        await both.answers(LAST[-1:])
+
+        assert (await both.client.rest()).endswith(b"\r\n\r\n[]")
+
+
+DONE: dict[str, tuple[Callable[[Connection], None], str, bool]] = {
+    "the last answer": (lambda one: one.close_behind(1), "closed", True),
+    "another answer": (lambda one: one.close_behind(9), "closed", False),
+    "closed": (lambda one: one.close_idle("closed"), "closed", False),
+    "reset": (lambda one: one.close_idle("reset"), "reset", False),
+}
+"""What the server does, what an idle client sees, and whether one with an exchange sees it."""
+
+
+@pytest.mark.parametrize("name", DONE)
+@pytest.mark.parametrize("idle", [True, False])
+async def test_what_is_done_to_a_connection(name: str, idle: bool) -> None:
+    """At once where nothing is asked; else behind the answer, if it is about that."""
+    do, how, last = DONE[name]
+    with trio.fail_after(20):
+        async with front(mirrors=True) as door:
+            near, far = await connected()
+            client = door.connect(lambda: (near, far))
+            await client.send(ASKED)
+            _, _ = await first(channel := await door.conversation())
+            connection = door.listener.connection_of(1)
+            assert connection is not None
+            if not idle:
+                do(connection)
+            channel.send_nowait(ok(1, b"[]"))
+            assert (200, b"[]") == await client.response()
+            if idle:
+                do(connection)
+            if idle or last:
+                assert how == await seen(client)
+            else:
+                await client.send(ASKED)
+                await first(channel)
+                channel.send_nowait(ok(2, b"[]"))
+                assert (200, b"[]") == await client.response()
+            await client.leave()
+
+
 async def test_an_idle_connection_is_kept(autojump_clock: MockClock) -> None:
     """As long as the server keeps its own: it says when it does not."""
     async with mirrored() as both:
@@ -158,6 +210,30 @@ async def test_an_idle_connection_is_kept(autojump_clock: MockClock) -> None:
         await both.is_answered()
 
         assert 0 == both.coming.statistics().current_buffer_used
+
+
+async def test_a_server_that_is_not_reached(autojump_clock: MockClock) -> None:
+    """It keeps no connection: that of its client is kept as long as any that is idle."""
+    async with mirrored(reached=False) as both:
+        await both.client.send(ASKED)
+        assert 502 == (await both.client.response())[0]
+
+        assert "closed" == await seen(both.client)
+        assert IDLE_TIMEOUT_S == trio.current_time()
+
+
+async def test_without_connections_to_a_server() -> None:
+    """A client that ends its input has left."""
+    with trio.fail_after(20):
+        async with front() as door:
+            near, far = await connected()
+            client = door.connect(lambda: (near, far))
+            await client.send(ASKED)
+            receive, _ = await first(await door.conversation())
+            await half_close(client)
+
+            assert ["closed"] == shown(await receive())
+            await client.leave()
 
 
 async def test_a_client_that_ends_its_input() -> None:

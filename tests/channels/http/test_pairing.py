@@ -28,8 +28,8 @@ class Client:
     def close_idle(self, how: str) -> None:
         self.told.append(how)
 
-    def leave(self) -> None:
-        self.told.append("left")
+    def close(self) -> None:
+        self.told.append("closed at once")
 
 
 @pytest.mark.parametrize("unasked", [b"", b"HTTP/1.1 408 Request Timeout\r\n\r\n"])
@@ -164,7 +164,7 @@ LAST = answer(b"[]").replace(b"\r\n", b"\r\nConnection: close\r\n", 1)
 @pytest.mark.parametrize(
     ("ended", "body", "answered", "heard", "told"),
     [
-        (True, b"{}", b"", [], ["left"]),
+        (True, b"{}", b"", [], ["closed at once"]),
         (True, b"{}", b"no HTTP\r\n\r\n", [502, "eof"], []),
         (True, b"{}", answer(b"[]"), [200, "eof"], []),
         (False, b"{}", b"", ["closed"], []),

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 import attrs
 import pytest
 import trio
-from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
+from trio.testing import (
+    MockClock,
+    lockstep_stream_pair,
+    memory_stream_pair,
+    wait_all_tasks_blocked,
+)
 
 from mcpmock.channels.channel import DRAIN_TIMEOUT_S, MAX_HELD_BYTES
 from mcpmock.channels.fd import borrow, log_queue
@@ -36,9 +41,11 @@ from tests.channels.http.http_talking import (
     of,
     ok,
     post,
+    request,
     said,
     shown,
 )
+from tests.channels.http.test_wire import connected
 from tests.support import INITIALIZE, logs
 
 LIMIT = 20.0
@@ -339,7 +346,9 @@ async def test_a_mistake_is_said(
         await ours.send_all(post(b"{}"))
         assert b"" == await ours.receive_some()
 
-    assert 1 == capsys.readouterr().err.count("\n")
+    said = capsys.readouterr().err
+    assert said.startswith("mcpmock: a connection was dropped: internal error (please report): ")
+    assert 1 == said.count("\n")
     await listener.aclose()
 
 
@@ -505,6 +514,121 @@ async def test_waiting_for_the_reader(
     assert expected == round(trio.current_time() - began, 6)
 
 
+async def test_an_answer_that_is_not_read() -> None:
+    """It is held here, or by the kernel."""
+    for streams in (lockstep_stream_pair(), await connected()):
+        with trio.fail_after(20):
+            async with front() as door:
+                client = door.connect(lambda streams=streams: streams)
+                await client.send(GET)
+                await first(channel := await door.conversation())
+                exchange = channel._exchanges[1]
+                assert not exchange.is_unread()
+                channel.send_nowait(of(1, HttpResponse(200, "OK", EVENTS), b"{}"))
+
+                assert exchange.is_unread()
+                await client.leave()
+
+
+class Held:
+    """An exchange as far as its conversation looks at it."""
+
+    whole = False
+
+    def __init__(self, number: int, method: str) -> None:
+        self.number, self.request = number, request(method)
+        self.inbox = FrameQueue()
+
+    def open(self, leave: Callable[[int], object], deliver: object) -> None:
+        self.leave = leave
+
+    def send(self, frames: Sequence[Frame]) -> None:
+        pass
+
+
+STREAMABLE, SSE = TransportKind.STREAMABLE_HTTP, TransportKind.SSE
+
+
+@pytest.mark.parametrize(
+    ("kind", "conversation", "answer", "exchanges", "ended"),
+    [
+        (STREAMABLE, 2, SESSION, [("POST", 50)], 110),
+        (STREAMABLE, 2, SESSION, [("GET", 200)], 260),
+        (STREAMABLE, 2, SESSION, [("POST", 5), ("POST", 50)], 110),
+        (STREAMABLE, 2, STREAM, [("POST", 50)], 51),
+        (STREAMABLE, 2, STREAM, [("POST", 5), ("POST", 50)], 51),
+        (STREAMABLE, 1, STREAM, [("POST", 50)], None),
+        (SSE, 2, STREAM, [("GET", 50)], 51),
+        (SSE, 2, STREAM, [("GET", 5), ("POST", 50)], 51),
+    ],
+)
+async def test_when_a_session_is_over(
+    autojump_clock: MockClock,
+    kind: TransportKind,
+    conversation: int,
+    answer: HttpResponse,
+    exchanges: list[tuple[str, float]],
+    ended: float | None,
+) -> None:
+    """Without any exchange for the session timeout; soon, if it has no name, or no event stream any
+    more.
+    """
+    channel = HttpServerChannel(
+        conversation, SessionRouter(kind, "/mcp"), ignore, ignore, session_timeout=60.0
+    )
+    held = [Held(number, method) for number, (method, _) in enumerate(exchanges, 1)]
+    for one in held:
+        channel.open(one)  # type: ignore[arg-type]
+    over: list[float] = []
+
+    async def wait() -> None:
+        await channel.ended()
+        over.append(trio.current_time())
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(wait)
+        for one, (_, until) in zip(held, exchanges, strict=True):
+            await trio.sleep_until(until)
+            channel.send_nowait(of(one.number, answer))
+            one.leave(one.number)
+        await trio.sleep(10_000)
+        nursery.cancel_scope.cancel()
+
+    assert ([] if ended is None else [ended]) == over
+
+
+async def test_a_session_that_is_over(autojump_clock: MockClock) -> None:
+    """Nothing belongs to it any more, from that moment on."""
+    async with front() as door:
+        client = door.connect()
+        await client.send(post(INITIALIZE))
+        channel = await door.conversation()
+        await first(channel)
+        channel.send_nowait(of(1, SESSION, b"{}", ExchangeEnd()))
+        await client.response()
+        named = b"Mcp-Session-Id: abc"
+        await client.send(post(b"", named).replace(b"POST", b"DELETE"))
+        await first(channel)
+        channel.send_nowait(ok(2, b"{}"))
+        assert 200 == (await client.response())[0]
+        await channel.ended()
+        assert 1.0 == trio.current_time()
+        await client.send(post(b"{}", named))
+
+        assert 404 == (await client.response())[0]
+
+
+async def test_closing_a_listener(autojump_clock: MockClock) -> None:
+    """Connections where nothing is asked are closed with it, at once."""
+    async with front() as door:
+        client = door.connect()
+        await wait_all_tasks_blocked()
+        await door.listener.aclose()
+
+        assert b"" == await client.rest()
+        assert 0.0 == trio.current_time()
+
+
 async def test_standard_error_of_a_server(tmp_path: Path) -> None:
     """HTTP has no way for it: it goes where the listener was told, or nowhere."""
     log = tmp_path / "log"
@@ -517,6 +641,8 @@ async def test_standard_error_of_a_server(tmp_path: Path) -> None:
             channel.send_nowait([logs("one\n"), ok(1, b"{}")[0], logs("two\n")])
 
     assert b"one\ntwo\n" == log.read_bytes()
+    with pytest.raises(trio.ClosedResourceError):
+        await outlet._descriptor.writable()
 
 
 def test_frames_of_both_ways() -> None:
