@@ -33,7 +33,7 @@ from mcpmock.protocol.raw_json import Span, begins_with, splice
 from .encodings import is_json
 from .placeholders import HOLE, PLACEHOLDER
 from .redaction_rules import RedactionRules
-from .secret_formats import KindOf
+from .secret_formats import KindOf, options
 from .text_redactor import IsContent, Look, Replacement, TextRedactor, everywhere
 
 __all__ = ["HOLE", "PLACEHOLDER", "RULES", "Redactor", "redaction_of"]
@@ -171,10 +171,15 @@ class Redactor(TextRedactor, eq=False):
                 raw = self.body(raw)
             elif self.suspicious(b'"' + raw):
                 raw = self._settle(raw, lambda part: self._scan_text(part, 0, ()))
+            if b" " in raw:  # a whole command line, as of `sh -c`
+                raw = self._settle(raw, self._scan_options)
             is_option = argument.startswith("-") and "=" not in argument
             kind_of_next = self.rules.kind_of(argument) if is_option else None
             redacted.append(raw.decode("utf-8", "replace"))
         return redacted
+
+    def _scan_options(self, text: bytes) -> list[Replacement]:
+        return self._scan_text(text, 0, options(text, self.rules.kind_of))
 
     def _replace_in_message(self, frame: Frame) -> bytes:
         """Return the bytes of a message frame. What is not JSON is treated as text."""

@@ -199,6 +199,10 @@ _COLON_PAIR = lazy_pattern(
 # In a text that a tool reads there is code beside settings: `token=token,`, `key = make_key()`.
 _CODE = lazy_pattern(rb".*[,;({\[\\]|[$<{(\[%].*|None|[Nn]ull|[Tt]rue|[Ff]alse|undefined", re.S)
 _CREDENTIAL = lazy_pattern(rb"(?=[^\s]{6,}\Z)(?=.*[0-9])(?=.*[A-Za-z])[^(){}<>,;\s]++")
+_OPTION = lazy_pattern(
+    rb"(?<!\S)--?(?P<name>[A-Za-z][\w.-]{1,63}+)(?:=|\s++)"
+    rb"(?:\"(?P<quoted>[^\"]++)\"|'(?P<single>[^']++)'|(?P<bare>[^\s\"'-][^\s\"']*+))"
+)
 _EVIDENT = {"private-key", "jwt", "github", "gitlab", "sk", "aws", "slack", "google"}
 _EXAMPLE = lazy_pattern(
     rb"(?i)example|your|xxx|\*\*\*|\.\.\.|12345|abcde|0000|placeholder|redacted"
@@ -277,6 +281,14 @@ def assignments(raw: bytes, kind_of: KindOf = kind_of_name) -> Iterator[Found]:
         if kind is not None:
             yield without_scheme(raw, Span(*match.span("value"))), kind
     yield from _values(raw, _COLON_PAIR, kind_of)
+
+
+def options(raw: bytes, kind_of: KindOf = kind_of_name) -> Iterator[Found]:
+    """Yield the values of options for secrets in a command line that is one text: `sh -c`."""
+    for match in _OPTION.finditer(raw):
+        kind = kind_of(_text(match["name"]))
+        if kind is not None:
+            yield Span(*match.span(match.lastgroup or 0)), kind
 
 
 def settings(raw: bytes, kind_of: KindOf = kind_of_name) -> Iterator[Found]:

@@ -258,13 +258,31 @@ def test_lists_in_lists(raw: str, rules: dict[str, list[str]]) -> None:
             ["--x=mcpmock:secret:token:4", "--token=abc"],
             ["--x=mcpmock:secret:token:4", "--token=mcpmock:secret:token:5"],
         ),
+        *(
+            (["sh", "-c", line.replace("?", "abc")], ["sh", "-c", line.replace("?", "HOLE:1")])
+            for line in (
+                "srv --password ? -v",
+                "srv --password=?",
+                "cd x && srv --password '?'; ls",
+                'srv --db-password "?" http://h/',
+                "srv -password ?\nls",
+            )
+        ),
+        (
+            ["sh", "-c", "srv --password --max-tokens 5"],
+            ["sh", "-c", "srv --password --max-tokens 5"],
+        ),
+        (["sh", "-c", "my-password x"], ["sh", "-c", "my-password x"]),
         (["npx", "-y", "srv", "--max-tokens", "5"], ["npx", "-y", "srv", "--max-tokens", "5"]),
         ([], []),
     ],
 )
 def test_argv(argv: list[str], shown: list[str]) -> None:
-    """Of a command line the values of secret options and variables go, and nothing else."""
-    assert shown == Redactor().argv(argv)
+    """Of a command line the values of secret options and variables go, and nothing else; also of
+    one that is a word of another.
+    """
+    hidden = [word.replace("HOLE", "mcpmock:secret:password") for word in shown]
+    assert hidden == Redactor().argv(argv)
 
 
 SECRET_VALUES = [
