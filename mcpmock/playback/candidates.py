@@ -398,7 +398,7 @@ class Candidates:
         found = self._find(live)
         level = min((one.match.level for one in found), default=None)
         found = [one for one in found if one.match.level == level]
-        found.sort(key=lambda one: (one.match.handshake_distance, one.match.distance))
+        found.sort(key=lambda one: one.match.distance)
         self.accept(found, live, now, keep=keep)
         return level
 

@@ -95,17 +95,16 @@ if TYPE_CHECKING:
 # object.__setattr__.
 class MatchResult(msgspec.Struct, frozen=True):
     """A recorded client event that fits. `level` says what had to be forgiven (see
-    `request_key.MATCH_LEVELS`), `handshake_distance` how far two handshakes are apart.
+    `request_key.MATCH_LEVELS`).
     """
 
     event: ClientEvent
     level: int = 0
     bindings: Bindings = msgspec.field(default_factory=dict)
-    handshake_distance: int = 0
     allowed: tuple[Mismatch, ...] = ()
     """Where it differs and may, by rules of the user."""
     distance: tuple[int, int] = (0, 0)
-    """How far it differs (`Leaves.distance`)."""
+    """How far it differs: of handshakes `handshake_distance` and 0, else as `Leaves.distance`."""
 
 
 _MAX_COMPARED = 100
@@ -313,19 +312,15 @@ class Matcher:
             if isinstance(live.content, Request):
                 events = [(event, bindings) for event, bindings in events if event.calls]
             matches = [
-                MatchResult(event, one, bindings, self._distance(event, subject))
+                MatchResult(event, one, bindings, distance=self._distance(event, subject))
                 for event, bindings in events
             ]
-            if one == META_LEVEL and len(matches) <= _MAX_COMPARED:
+            if one == META_LEVEL and len(matches) <= _MAX_COMPARED and not live.is_handshake:
                 own = _meta_leaves(subject)
                 matches = [self._with_distance(match, own) for match in matches]
             if matches:
-                nearest = min((match.handshake_distance, match.distance) for match in matches)
-                return [
-                    match
-                    for match in matches
-                    if (match.handshake_distance, match.distance) == nearest
-                ]
+                nearest = min(match.distance for match in matches)
+                return [match for match in matches if match.distance == nearest]
         return []
 
     def find_loosened(self, live: ClientMessage, *, used: bool = False) -> Iterator[MatchResult]:
@@ -372,7 +367,7 @@ class Matcher:
         if level is None:
             return None
         event = self.plan.client_events[index]
-        return MatchResult(event, level, bindings, 0, (*allowed,), distance)
+        return MatchResult(event, level, bindings, (*allowed,), distance)
 
     def _unused(self, key: Hashable, row: Sequence[int]) -> Iterator[int]:
         """Return the client events of one key that are not used up."""
@@ -665,15 +660,15 @@ class Matcher:
         indices = sorted(self._same(live, level))
         events = [self.plan.client_events[i] for i in indices if i not in self.happened]
         matches = [
-            MatchResult(event, level, handshake_distance=self._distance(event, live))
+            MatchResult(event, level, distance=self._distance(event, live))
             for event in events
             if self._allowed(event.index, request)
         ]
-        return min(matches, key=lambda match: match.handshake_distance, default=None)
+        return min(matches, key=lambda match: match.distance, default=None)
 
-    def _distance(self, event: ClientEvent, live: MatchSubject | None) -> int:
+    def _distance(self, event: ClientEvent, live: MatchSubject | None) -> tuple[int, int]:
         recorded = self.index.subject(event)
-        return 0 if recorded is None or live is None else handshake_distance(recorded, live)
+        return (0 if recorded is None or live is None else handshake_distance(recorded, live)), 0
 
     def _same(self, live: MatchSubject, level: int) -> dict[int, Bindings]:
         """Return all client events that have the key of a live message, or can have it with its

@@ -311,15 +311,16 @@ class Player(Stage):
             return False
         candidates = self._candidates.all
         if live.subject is not None and live.subject.handshake is not None:
-            candidates = sorted(candidates, key=lambda one: self._handshake_distance(one, live))
+            candidates = sorted(candidates, key=lambda one: self._distance(one, live))
         return any(self._repeats.add(candidate, live, None, now) for candidate in candidates)
 
-    def _handshake_distance(
-        self, candidate: Candidate, live: ClientMessage, level: int | None = None
-    ) -> int:
-        """Return how far the nearest handshake of a candidate is from this one, used or not."""
+    @staticmethod
+    def _distance(
+        candidate: Candidate, live: ClientMessage, level: int | None = None
+    ) -> tuple[int, int]:
+        """Return how far the nearest equal request of a candidate is from this one, used or not."""
         again = candidate.matcher.repeats(live, level)
-        return again[0].handshake_distance if again else 0
+        return again[0].distance if again else (0, 0)
 
     # Requests that are not recorded so, but equal under the rules of the user, or near.
 

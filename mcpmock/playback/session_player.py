@@ -224,8 +224,7 @@ class SessionPlayer(Player):
 
     @property
     def _speakers(self) -> list[Candidate]:
-        lead = self._candidates.lead
-        return self._repeats.playing if lead is None else [lead, *self._repeats.playing]
+        return [*self._candidates.all[:1], *self._repeats.playing]
 
     @property
     def _senders(self) -> Sequence[Candidate | KnownAnswers]:

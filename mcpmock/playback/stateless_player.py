@@ -54,9 +54,9 @@ class StatelessPlayer(Player):
     def _repeats_nearer(
         self, candidate: Candidate, live: ClientMessage, match: MatchResult
     ) -> bool:
-        if self._strict or not match.handshake_distance:
+        if self._strict or not live.is_handshake:
             return False
-        return self._handshake_distance(candidate, live, match.level) < match.handshake_distance
+        return self._distance(candidate, live, match.level) < match.distance
 
     def _answer_otherwise(self, live: ClientMessage, now: float) -> bool:
         return self._answer_loosened(live, now)
