@@ -605,66 +605,40 @@ class Matcher:
         return event if self.index.heads(event.index) == head else None
 
     def _find_request(self, live: MatchSubject, request: bool, level: int) -> MatchResult | None:
-        if live.handshake is not None:
-            return self._find_handshake(live, request, level)
-        if level == META_LEVEL:
-            return self._find_meta(live, request)
-        exact: int | None = None
-        for key in _keys(live, level):
-            first = self._first_unused(live, level, key)
-            if first is not None and (exact is None or first < exact):
-                exact = first
-        if exact is not None and not self._allowed(exact, request):
-            exact = None
-        for index in self.index.with_placeholders:
-            if exact is not None and index > exact:
-                break
-            if index in self.happened or not self._eligible(index, live, level):
-                continue
-            bindings = self._bind(index, live, level)
-            if bindings is not None and self._allowed(index, request):
-                return MatchResult(self.plan.client_events[index], level, bindings)
-        return None if exact is None else MatchResult(self.plan.client_events[exact], level)
-
-    def _find_meta(self, live: MatchSubject, request: bool) -> MatchResult | None:
-        """Return the unused request that is equal but for `_meta`, of several the one whose `_meta`
-        agrees most, then the first. At most _MAX_COMPARED are compared.
+        """Return the first unused client event that fits; of handshakes the nearest, and of
+        requests that are equal but for `_meta` the one whose `_meta` agrees most.
         """
-        found: dict[int, Bindings] = {}
-        bare = live.http is None
-        table = self.index.by_key(META_LEVEL, bare=bare)
-        for key in _keys(live, META_LEVEL):
-            unused = self._unused((META_LEVEL, bare, key), table.get(key, ()))
-            found |= {index: Bindings() for index in islice(unused, _MAX_COMPARED)}
-        for index in filterfalse(self.happened.__contains__, self.index.with_placeholders):
-            bindings = self._bind(index, live, META_LEVEL)
-            if bindings is not None:
-                found[index] = bindings
-        own = _meta_leaves(live)
-        matches = [
-            self._with_distance(
-                MatchResult(self.plan.client_events[index], META_LEVEL, bindings), own
+        found = self._fitting(live, request, level)
+        if live.handshake is not None:
+            found = (
+                msgspec.structs.replace(match, distance=self._distance(match.event, live))
+                for match in found
             )
-            for index, bindings in sorted(found.items())
-            if self._allowed(index, request) and self._eligible(index, live, META_LEVEL)
-        ]
-        return min(matches, key=lambda match: match.distance, default=None)
+        elif level == META_LEVEL:
+            own = _meta_leaves(live)
+            found = (self._with_distance(match, own) for match in islice(found, _MAX_COMPARED))
+        else:
+            return next(found, None)
+        return min(found, key=lambda match: match.distance, default=None)
+
+    def _fitting(self, live: MatchSubject, request: bool, level: int) -> Iterator[MatchResult]:
+        """Yield the unused client events that fit at one level, in recorded order."""
+        bare, held = live.http is None, self.index.with_placeholders
+        table = self.index.by_key(level, bare=bare)
+        rows = [self._unused((level, bare, key), table.get(key, ())) for key in _keys(live, level)]
+        if held:
+            rows.append(filterfalse(self.happened.__contains__, held))
+        for index in merge(*rows) if len(rows) > 1 else rows[0]:
+            if not self._allowed(index, request) or not self._eligible(index, live, level):
+                continue
+            bindings = self._bind(index, live, level) if index in held else Bindings()
+            if bindings is not None:
+                yield MatchResult(self.plan.client_events[index], level, bindings)
 
     def _with_distance(self, match: MatchResult, own: Leaves) -> MatchResult:
         """Return a match with how far the client's own members of `_meta` differ."""
         distance = self.index.meta(match.event.index).distance(own, self.bindings)
         return msgspec.structs.replace(match, distance=distance)
-
-    def _find_handshake(self, live: MatchSubject, request: bool, level: int) -> MatchResult | None:
-        """Return the nearest handshake, and of several the first."""
-        indices = sorted(self._same(live, level))
-        events = [self.plan.client_events[i] for i in indices if i not in self.happened]
-        matches = [
-            MatchResult(event, level, distance=self._distance(event, live))
-            for event in events
-            if self._allowed(event.index, request)
-        ]
-        return min(matches, key=lambda match: match.distance, default=None)
 
     def _distance(self, event: ClientEvent, live: MatchSubject | None) -> tuple[int, int]:
         recorded = self.index.subject(event)
@@ -681,12 +655,6 @@ class Matcher:
             if bindings is not None:
                 found[index] = bindings
         return {i: bindings for i, bindings in found.items() if self._eligible(i, live, level)}
-
-    def _first_unused(self, live: MatchSubject, level: int, key: Key) -> int | None:
-        bare = live.http is None
-        row = self.index.by_key(level, bare=bare).get(key, ())
-        unused = self._unused((level, bare, key), row)
-        return next((index for index in unused if self._eligible(index, live, level)), None)
 
     def _eligible(self, index: int, live: MatchSubject, level: int) -> bool:
         """Return whether a head may differ: a good request never gets the refusal of a bad one, nor
