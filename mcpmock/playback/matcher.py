@@ -625,13 +625,17 @@ class Matcher:
         """Yield the unused client events that fit at one level, in recorded order."""
         bare, held = live.http is None, self.index.with_placeholders
         table = self.index.by_key(level, bare=bare)
-        rows = [self._unused((level, bare, key), table.get(key, ())) for key in _keys(live, level)]
+        rows = [
+            ((index, True) for index in self._unused((level, bare, key), table.get(key, ())))
+            for key in _keys(live, level)
+        ]
         if held:
-            rows.append(filterfalse(self.happened.__contains__, held))
-        for index in merge(*rows) if len(rows) > 1 else rows[0]:
+            unused = filterfalse(self.happened.__contains__, held)
+            rows.append((index, False) for index in unused)
+        for index, by_key in merge(*rows) if len(rows) > 1 else rows[0]:
             if not self._allowed(index, request) or not self._eligible(index, live, level):
                 continue
-            bindings = self._bind(index, live, level) if index in held else Bindings()
+            bindings = Bindings() if by_key else self._bind(index, live, level)
             if bindings is not None:
                 yield MatchResult(self.plan.client_events[index], level, bindings)
 
@@ -641,8 +645,11 @@ class Matcher:
         return msgspec.structs.replace(match, distance=distance)
 
     def _distance(self, event: ClientEvent, live: MatchSubject | None) -> tuple[int, int]:
+        if live is None or live.handshake is None:
+            return 0, 0
         recorded = self.index.subject(event)
-        return (0 if recorded is None or live is None else handshake_distance(recorded, live)), 0
+        assert recorded is not None
+        return handshake_distance(recorded, live), 0
 
     def _same(self, live: MatchSubject, level: int) -> dict[int, Bindings]:
         """Return all client events that have the key of a live message, or can have it with its

@@ -124,6 +124,7 @@ def test_redacted_values_are_variables() -> None:
     values = ["hunter2", "other", "hunter2"]
     assert [0, None, 1] == [index(found, request(1, "a", {"k": value})) for value in values]
     assert {HOLE: "hunter2"} == found.bindings
+    assert 2 == index(found, request(3, "a", {"k": HOLE}))  # a placeholder that was sent back
 
 
 def test_a_variable_in_text() -> None:
