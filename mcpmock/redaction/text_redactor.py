@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from bisect import bisect
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from typing import Any, NamedTuple
 
@@ -40,6 +41,7 @@ from .redaction_rules import (
 )
 from .secret_formats import (
     Found,
+    as_shown,
     assignments,
     evident_formats,
     formats,
@@ -170,7 +172,7 @@ class TextRedactor(Struct, eq=False):
         return splice(raw, self._scan_text(raw, 0, (), look=Look(rules=False, own=own)))
 
     def _assignments(self, text: bytes) -> Iterator[Found]:
-        return assignments(text, self.rules.built_in_kind)
+        return as_shown(text, partial(assignments, kind_of=self.rules.built_in_kind))
 
     def _settle(self, raw: bytes, scan: Callable[[bytes], list[Replacement]]) -> bytes:
         """Replace what a scan finds, and again where a value became known behind a place where
@@ -308,7 +310,9 @@ class TextRedactor(Struct, eq=False):
         if depth <= MAX_DEPTH and is_json(text):
             inside = self._scan_json_within(text, depth, look)
             return self._with_matches(text, inside) if look.own and look.rules else inside
-        found = settings(text, self.rules.built_in_kind) if look.names else ()
+        found: Iterable[Found] = ()
+        if look.names:
+            found = as_shown(text, partial(settings, kind_of=self.rules.built_in_kind))
         return self._scan_text(text, depth, found, look=look)
 
     def _scan_json_within(self, text: bytes, depth: int, look: Look) -> list[Replacement]:
@@ -361,7 +365,7 @@ class TextRedactor(Struct, eq=False):
         by_format: Iterable[Found] = ()
         if look.rules:
             find = evident_formats if look.declared else formats
-            by_format = find(text, Span(0, len(text)))
+            by_format = as_shown(text, lambda part: find(part, Span(0, len(part))))
         for one, kind in chain(found, by_format, self.table.known.find(text)):
             span = before_digits(text, one)
             value = text[span.start : span.end]

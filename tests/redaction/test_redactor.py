@@ -87,6 +87,35 @@ def test_formats_keep_their_surroundings(text: str, shown: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "secret"),
+    [
+        ("<36>token<0>=<35>c0rrect-horse<0>", "c0rrect-horse"),
+        ('<35>token<39>: <36>"c0rrect-horse"<39>', "c0rrect-horse"),
+        ("<1;31>pass<4>word<0>: c0rrect-horse1<0>", "c0rrect-horse1"),
+        ('<34>"apiKey"<39>:<32>"c0rrect-horse"<39>', "c0rrect-horse"),
+        (f"got <32>{GITHUB}<0>, ok", GITHUB),
+        (f"<38;5;9>{JWT}<0>", JWT),
+        ("<33>sk-abcdefghijklmnopqrstu<0>", "sk-abcdefghijklmnopqrstu"),
+    ],
+)
+def test_colours_hide_no_secret(text: str, secret: str) -> None:
+    """Those of a terminal may stand before a secret, or between its name and its value; they stay.
+    In a line of a log, in one that is no message, and in a text of a message.
+    """
+    coloured = text.replace("<", "\x1b[").replace(">", "m")
+    for line in (f"{coloured}\n", f"2026 {coloured}\n", json.dumps({"data": coloured})):
+        redactor = Redactor()
+        message = line.startswith("{")
+        assert not message or redactor.suspicious(line.encode())
+        clean = (redactor.json if message else redactor.text)(line.encode()).decode()
+
+        before, _, behind = line.partition(json.dumps(secret)[1:-1])
+        assert clean.startswith(before + "mcpmock:secret:")
+        assert clean.endswith(behind)
+        assert secret not in clean
+
+
+@pytest.mark.parametrize(
     ("text", "shown"),
     [
         ("see c0rrect-horse now", "see {}:1 now"),
