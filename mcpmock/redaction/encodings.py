@@ -29,7 +29,7 @@ _ESCAPE = lazy_pattern(
 )
 _SHORT_ESCAPES = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 _PERCENT = lazy_pattern(rb"%[0-9a-fA-F]{2}")
-_COLOUR = lazy_pattern(rb"\x1b\[[0-9;:]*m")
+_COLOR = lazy_pattern(rb"\x1b\[[0-9;:]*m")
 _RUN = lazy_pattern(
     rb"(?<![A-Za-z0-9+/])[A-Za-z0-9+/]{60,76}(?:\r?\n[A-Za-z0-9+/]{60,76})*"
     rb"\r?\n[A-Za-z0-9+/]{1,76}+={0,2}|(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{8,}+={0,2}"
@@ -84,11 +84,11 @@ def decode_percent(raw: bytes) -> Decoded | None:
     return _decode_pieces(raw, Span(0, len(raw)), _PERCENT, unquote_to_bytes)
 
 
-def without_colours(raw: bytes) -> Decoded | None:
-    """Return a text without the colours of a terminal; None if it has none."""
+def without_colors(raw: bytes) -> Decoded | None:
+    """Return a text without the colors of a terminal; None if it has none."""
     if b"\x1b[" not in raw:
         return None
-    return _decode_pieces(raw, Span(0, len(raw)), _COLOUR, lambda _: b"")
+    return _decode_pieces(raw, Span(0, len(raw)), _COLOR, lambda _: b"")
 
 
 def encode_percent(text: bytes) -> bytes:

@@ -16,7 +16,7 @@ from typing import NamedTuple
 from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.raw_json import Span
 
-from .encodings import BASE64_TEXT, decode_base64, without_colours
+from .encodings import BASE64_TEXT, decode_base64, without_colors
 from .secret_names import SECRET_ENDINGS, kind_of_name
 
 Found = tuple[Span, str]
@@ -150,7 +150,7 @@ _ESCAPES_AT_END = (
     rb"(?:[bfnrt]|u[0-9a-fA-F]{4})(?:[^0-9A-Za-z\\\"]|\\(?:[bfnrt/]|u[0-9a-fA-F]{4}))*+"
     rb"\\*+[\"'][ \t]*+[:=]"
 )
-# What is spelled as an escape without need: letters of a name, a mark in a URL. And colours.
+# What is spelled as an escape without need: letters of a name, a mark in a URL. And colors.
 _SPELLINGS = {
     b"%": rb"[2-7][0-9A-Fa-f]",
     b"\\": rb"u00(?:1[bB]|2[0-9a-fA-F]|3[0-9adAD]|[4-7])|" + _ESCAPES_AT_END,
@@ -285,13 +285,13 @@ def assignments(raw: bytes, kind_of: KindOf = kind_of_name) -> Iterator[Found]:
 
 
 def as_shown(raw: bytes, find: Callable[[bytes], Iterator[Found]]) -> Iterator[Found]:
-    """Yield what is found in a text as a terminal shows it, without the colours that may stand
+    """Yield what is found in a text as a terminal shows it, without the colors that may stand
     before a secret, or between its name and its value; and what is found in the text itself.
     """
-    shown = without_colours(raw)
+    shown = without_colors(raw)
     if shown is not None:
         for span, kind in find(shown.text):
-            # A colour that ends there stays.
+            # A color that ends there stays.
             last = Span(span.end - 1, span.end - 1)
             yield Span(shown.origin(span).start, shown.origin(last).start + 1), kind
     yield from find(raw)

@@ -98,12 +98,12 @@ def test_formats_keep_their_surroundings(text: str, shown: str) -> None:
         ("<33>sk-abcdefghijklmnopqrstu<0>", "sk-abcdefghijklmnopqrstu"),
     ],
 )
-def test_colours_hide_no_secret(text: str, secret: str) -> None:
+def test_colors_hide_no_secret(text: str, secret: str) -> None:
     """Those of a terminal may stand before a secret, or between its name and its value; they stay.
     In a line of a log, in one that is no message, and in a text of a message.
     """
-    coloured = text.replace("<", "\x1b[").replace(">", "m")
-    for line in (f"{coloured}\n", f"2026 {coloured}\n", json.dumps({"data": coloured})):
+    colored = text.replace("<", "\x1b[").replace(">", "m")
+    for line in (f"{colored}\n", f"2026 {colored}\n", json.dumps({"data": colored})):
         redactor = Redactor()
         message = line.startswith("{")
         assert not message or redactor.suspicious(line.encode())
