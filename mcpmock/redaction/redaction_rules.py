@@ -135,8 +135,7 @@ class RedactionRules:
 
     def built_in_kind(self, name: str) -> str | None:
         """Return the kind of secret that a name stands for by the built-in rules."""
-        kind = kind_of_name(name)
-        return None if kind is not None and _fits_any(name.lstrip("-"), self.keep) else kind
+        return None if _fits_any(name.lstrip("-"), self.keep) else kind_of_name(name)
 
     def own_kind(self, name: str) -> OwnKind | None:
         """Return the kind of secret that a name stands for by these rules."""

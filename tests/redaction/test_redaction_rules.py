@@ -57,10 +57,10 @@ def test_names(glob: str, name: str, kind: str) -> None:
     assert {name: f"{HOLE}:{kind}:1"} == arguments(redactor(key=[glob]), **{name: "Ada"})
 
 
-@pytest.mark.parametrize("name", ["customers", "my_customer", "custom"])
+@pytest.mark.parametrize("name", ["customers", "my_customer", "custom", "c.d", "c d"])
 def test_names_that_do_not_fit(name: str) -> None:
-    """A glob fits all of a name."""
-    assert {name: "Ada"} == arguments(redactor(key=["customer"]), **{name: "Ada"})
+    """A glob fits all of a name; in brackets stands what is meant."""
+    assert {name: "Ada"} == arguments(redactor(key=["customer", "c[_-]d"]), **{name: "Ada"})
 
 
 @pytest.mark.parametrize(
@@ -91,6 +91,7 @@ def test_names_that_do_not_fit(name: str) -> None:
         (r"secret-7", '{"token": "abc secret-7 x"}', '{"token": "<token:1>"}'),
         (r'(?<="who": ")\w+', '{"n": 1, "who": "Ada"}', '{"n": 1, "who": "<value:1>"}'),
         (r'Ada", "b": "L', '{"n": 1, "a": "Ada", "b": "L"}', '{"n": 1, "a": "<value:1>"}'),
+        (r"(?P<a>x\d)|(?P<b>y\d)", "x1 y2", "<a:1> <b:2>"),
         (r"\s{3}", "a   b", "a   b"),
         (
             "of .* here",
@@ -657,3 +658,20 @@ def test_a_field_that_repeats_an_argument() -> None:
     )
 
     assert shown == redactor(path=["$.arguments.id"]).head(asked)
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        (b"x owner=Ada, by", b"x owner=@1, by"),
+        (b'"owner": true, "owner": "Ada"', b'"owner": true, "owner": "@1"'),
+        (b'x "owner": null, "owner": "Ada"', b'x "owner": null, "owner": "@1"'),
+        (b"owner: Ada of Turin", b"owner: @1"),
+        (b"", b""),
+    ],
+)  # fmt: skip
+def test_what_is_assigned_in_text(text: bytes, shown: bytes) -> None:
+    """By any sign, on a line of its own all of it; not what no secret is."""
+    clean = redactor(key=["owner"]).frame(Frame(S2C, text, b"", Stderr())).raw
+
+    assert shown.replace(b"@", b"mcpmock:secret:owner:") == clean

@@ -129,6 +129,16 @@ def test_base64_beside_another_encoding(text: bytes) -> None:
     assert shown == Redactor().text(raw)
 
 
+def test_a_placeholder_behind_a_new_secret_keeps_its_number() -> None:
+    """The new one gets a higher one."""
+    raw = b'{"token":"abc","b":["to mcpmock:secret:token:1",{"token":"mcpmock:secret:token:2"}]}'
+
+    assert raw.replace(b"abc", b"mcpmock:secret:token:3") == Redactor().json(raw)
+    assert b"token=mcpmock:secret:token:8 mcpmock:secret:a:7" == Redactor().text(
+        b"token=abc mcpmock:secret:a:7"
+    )
+
+
 def test_a_placeholder_in_what_is_encoded_keeps_its_number() -> None:
     """Beside a value that a rule of the user names, too."""
     redactor = Redactor(RedactionRules.parse(["owner"]))
@@ -294,6 +304,10 @@ def test_a_mirrored_argument_is_the_same_in_the_header_and_in_the_body() -> None
         (b'{"access_token":"a","expires_in":5}', b'{"access_token":"@token:1@","expires_in":5}'),
         (b'{ "code": "a",\n"state": "b" }', b'{ "code": "@code:1@",\n"state": "@state:2@" }'),
         (b'{"error":{"code":"a"}}', b'{"error":{"code":"a"}}'),
+        (
+            b'{"password":["a"],"x":{"token":["b"]}}',
+            b'{"password":["@password:1@"],"x":{"token":["@token:2@"]}}',
+        ),
         (b"code=a&client_secret=b&x=c", b"code=@code:1@&client_secret=@secret:2@&x=c"),
         (rb'{"pass\u0077ord":"a"}', rb'{"pass\u0077ord":"@password:1@"}'),
         (rb'[{"pass\u0077ord":"a"}]', rb'[{"pass\u0077ord":"@password:1@"}]'),
