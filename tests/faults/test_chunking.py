@@ -8,9 +8,9 @@ from mcpmock.faults.chunking import break_off_stream, cut_message, wire_bytes, w
 from mcpmock.faults.fault import MatchedMessage
 from mcpmock.faults.match import Subject
 from mcpmock.faults.segments import On
-from mcpmock.pipeline.stage import Send
-from mcpmock.protocol.messages import Fragment, Frame, HttpRequest, SseMeta
-from tests.support import answers, post, replies, response, s2c, says, shown
+from mcpmock.pipeline.stage import Hangup, Send
+from mcpmock.protocol.messages import S2C, Fragment, Frame, HttpRequest, SseMeta, StreamEnd
+from tests.support import answers, c2s, post, replies, response, s2c, says, shown
 from tests.support.faulty import ANSWER
 
 
@@ -39,6 +39,17 @@ def test_events_without_data() -> None:
     assert [head.fact, SseMeta(id="x"), SseMeta(), SseMeta(event="e"), None] == [
         frame.fact for frame in frames
     ]
+
+
+@pytest.mark.parametrize("frame", [c2s(b"abcdef"), s2c(b"abcdef")])
+def test_a_line_that_breaks_off(frame: Frame) -> None:
+    """It is the end of the line, and of the session."""
+    acts = [*break_off_stream(matched(frame), b"abc", how="reset")]
+
+    piece, end = (act.frames for act in acts if isinstance(act, Send))
+    assert [Frame(frame.direction, b"abc", b"", Fragment(last=True))] == piece
+    assert [Frame(S2C, b"", b"", StreamEnd("reset"))] == end
+    assert isinstance(acts[-1], Hangup)
 
 
 def test_between_cr_and_lf() -> None:

@@ -91,6 +91,14 @@ def test_a_plan_as_text(faults: tuple[Fault, ...]) -> None:
     assert text.count("match") == sum(fault.match != Match() for fault in faults)
 
 
+@pytest.mark.parametrize("seed", [True, "7", 7.0])
+def test_a_seed_is_a_whole_number(seed: Any) -> None:
+    """Nothing that only looks like one."""
+    with pytest.raises(TypeError, match=r"^seed .*: say a whole number$"):
+        plan_of("drop", seed)
+    assert 7 == plan_of("drop", 7).seed
+
+
 def test_a_plan() -> None:
     """A file has the same values as Python."""
     match = Match(method="tools/call", tool="get_*", nth=2, between=(2.0, 5.0))

@@ -290,3 +290,23 @@ def test_what_makes_no_sense(knobs: dict[str, Any]) -> None:
     """A name or two numbers, and what was consumed had been emitted."""
     with pytest.raises(PlanError):
         CancelRace(**knobs)
+
+
+def test_a_call_with_the_id_of_a_race_that_is_over() -> None:
+    """It is another call, and no race."""
+    wire = faulty(CancelRace(i=0, j=0, match=Match(tool="slow", nth=1)))
+    wire.at(0, client=CALL, to_server=CALL).at(1, client=cancelled(1))
+
+    wire.at(2, client=CALL, to_server=CALL).at(3, server=ANSWER, to_client=ANSWER).nothing_more()
+
+
+def test_the_oldest_of_many_races_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A client may leave any number of calls open: the answer of that one is kept back no more."""
+    monkeypatch.setattr("mcpmock.faults.races.fault._MAX_RACES", 2)
+    wire = faulty(CancelRace(i=0, j=0))
+    for id_ in (1, 2, 3):
+        asked = CALL.replace(b'"id":1', b'"id":%d' % id_)
+        wire.at(0, client=asked, to_server=asked)
+
+    wire.at(1, server=ANSWER, to_client=ANSWER).at(1, server=response(3))
+    wire.at(2, client=cancelled(3)).nothing_more()
