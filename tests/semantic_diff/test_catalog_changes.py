@@ -139,6 +139,11 @@ def test_odd_members() -> None:
     assert ["tool-removed $.tools[1]"] == listed("tools/list", tools("a", "a"), tools("a"))
     for old, new in ((1, 2), ({}, 2), (1, {})):
         assert ["metadata-changed $.tools[0]"] == listed("tools/list", [old], [new])
+    for name in (7, None, [], {}):
+        named, other = ({"name": name, "description": text} for text in "ab")
+        assert ["description-changed $.tools[0].description"] == listed(
+            "tools/list", [named], [other]
+        )
     assert ["metadata-changed $.tools"] == shown(
         [*catalog_changes("tools/list", {"tools": 1}, {"tools": 2}, (), measure())]
     )

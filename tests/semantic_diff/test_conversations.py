@@ -13,6 +13,7 @@ from tests.support import (
     accepts,
     answers,
     batch,
+    bodiless,
     c,
     call,
     cancelled,
@@ -198,6 +199,7 @@ def test_responses_without_a_request() -> None:
         over_http(
             in_session(1, accepts(7, 500), post(8, call(1, "a")), answers(8, response(1))),
             in_session(2, get(9), replies(9, 405), ends(9)),
+            in_session(3, bodiless(10, "DELETE"), get(11), opens(11), ends(11), accepts(10)),
         )
     )
 

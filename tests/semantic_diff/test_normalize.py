@@ -50,6 +50,11 @@ def document(raw: bytes, method: str = "x") -> Document:
             "tools/call",
         ),
         (
+            response(1, {"tasks": [{"taskId": "a", "createdAt": "now"}, 7]}),
+            response(1, {"tasks": [{"taskId": "b", "createdAt": "then"}, 7]}),
+            "tasks/list",
+        ),
+        (
             response(1, {"_meta": {TASK: {"taskId": "a"}}, "nextCursor": "a"}),
             response(1, {"_meta": {TASK: {"taskId": "b"}}, "nextCursor": "b"}),
             "tools/call",

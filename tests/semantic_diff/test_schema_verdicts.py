@@ -52,6 +52,11 @@ def back_and_forth(leaf: Any) -> dict[str, Any]:
     return {**of(x=one, y={"anyOf": [refs["B"], of("s", s=S)]}), "$defs": defs}
 
 
+def two_unions(last: str) -> dict[str, Any]:
+    first, second = ([of(f"{name}{n}") for n in range(12)] for name in "xy")
+    return of(v={"allOf": [{"anyOf": first}, {"anyOf": [*second, of(last)]}]})
+
+
 def resource(inner: Any) -> dict[str, Any]:
     named = {"$id": "https://x.example/a", **of(w=REF), "$defs": {"A": inner}}
     return refs(named, A=S)
@@ -310,6 +315,7 @@ CHANGES: dict[str, tuple[Any, Any, tuple[str, str]]] = {
                                  of(v={"prefixItems": [of(x={"anyOf": [S, NULL], "default": None})]}), MORE),
     "a long union": (branches("anyOf", *({"const": n} for n in range(200))),
                      branches("anyOf", *({"const": n} for n in range(199))), LESS),
+    "unions that combine to too many": (two_unions("a"), two_unions("b"), UNKNOWN),
     # bounds, lists of values and members that say together what another keyword says alone
     "half an integer more": (of(v={**I, "exclusiveMinimum": 0.5}), of(v={**I, "minimum": 1}), SAME),
     "half an integer less": (of(v={**I, "exclusiveMaximum": 8.5}), of(v={**I, "maximum": 8}), SAME),

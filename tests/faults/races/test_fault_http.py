@@ -160,6 +160,8 @@ def test_only_its_own_call_is_overtaken() -> None:
     wire.hears(1, in_session(7, notification("notifications/cancelled", {})))
 
     assert [*PRIMED, *told(messages(3)[:1])] == wire.hears(2, in_session(3, CALL))
+    other = in_session(8, notification("notifications/roots/list_changed"))
+    assert ["8 202 session=s1", "8 eof"] == wire.hears(2, other)
     assert ["6 202", "6 eof", "3 eof"] == wire.hears(3, in_session(6, cancelled(1)))
     assert named(Cell(1, 1, 3)) == noted[-1]["drawn"]
 
