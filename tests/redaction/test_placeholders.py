@@ -47,6 +47,23 @@ def test_encoded_placeholders_in_a_text(text: str, decoded: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        (f"{TOKEN}, {NUMBER}", [TOKEN, NUMBER]),
+        (r"mcpmock:secret:t\u006fken\u003a1", [TOKEN]),
+        (quote(f"{TOKEN}&{NUMBER}", safe="&"), [TOKEN, NUMBER]),
+        (quote(f'x="{NUMBER}"', safe="="), [NUMBER]),
+        (b64encode(f"see {TOKEN} and {NUMBER}".encode()).decode(), [TOKEN, NUMBER]),
+        (f"{b64encode(TOKEN.encode()).decode()} {NUMBER}", [NUMBER, TOKEN]),
+        ("mcpmock:secret", []),
+    ],
+)
+def test_which_placeholders_there_are(text: str, found: list[str]) -> None:
+    """Encoded or not, those that are last."""
+    assert found == [one.decode() for one in placeholders.placeholders_in(text.encode())]
+
+
+@pytest.mark.parametrize(
     ("spelling", "spelled"),
     [
         (StringSpelling(), "a/\u00e9<'"),
