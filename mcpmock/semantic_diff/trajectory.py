@@ -19,11 +19,7 @@ import attrs
 
 from mcpmock.cassette.model import Take
 from mcpmock.matching.match_rule import MatchRules
-from mcpmock.playback.loosened import (
-    FIXED_NAMES,
-    all_differences,
-    bind_rest,
-)
+from mcpmock.playback.loosened import FIXED_NAMES, all_differences, bind_rest
 from mcpmock.playback.miss import request_words
 from mcpmock.playback.request_key import MatchSubject, named, significant
 from mcpmock.playback.variables import Bindings, Mismatch
