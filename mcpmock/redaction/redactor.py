@@ -44,6 +44,7 @@ RULES = 3
 _MAX_CACHED = 512
 """How many heads, fields and targets are remembered."""
 _MAX_UNFINISHED_BYTES = 1024
+_ENDS_IN_PLACEHOLDER = lazy_pattern(PLACEHOLDER + rb"[\w-]+:\d+\Z")
 _MARKER_BYTES = 50
 """The line that begins a private key is no longer."""
 _KEY_LINES = lazy_pattern(rb"[\w+/=:,.\s-]*?(?=-----END)|[\w+/=:,.\s-]*+\Z")
@@ -224,7 +225,10 @@ class Redactor(TextRedactor, eq=False):
         open_now = begin >= 0 and b"PRIVATE KEY" in seen[begin : begin + _MARKER_BYTES]
         ended = seen.rfind(b"-----END") > begin
         self._in_key = (open_now or self._in_key) and not ended
-        self._unfinished = seen.rpartition(b"\n")[2][-_MAX_UNFINISHED_BYTES:]
+        line = (before + clean).rpartition(b"\n")[2]
+        if _ENDS_IN_PLACEHOLDER.search(line):  # a secret that goes on belongs to its beginning
+            line = seen.rpartition(b"\n")[2]
+        self._unfinished = line[-_MAX_UNFINISHED_BYTES:]
         return clean
 
     def _without_rest(self, before: bytes, raw: bytes) -> bytes:

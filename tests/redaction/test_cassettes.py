@@ -220,6 +220,15 @@ def test_where_a_number_stands(rule: dict[str, list[str]]) -> None:
     assert ["$.params.arguments.a.pin", "$.params.arguments.b[0]"] == [one.path for one in found]
 
 
+def test_a_secret_in_a_line_of_standard_error_that_goes_on() -> None:
+    """It is told once, where it stands."""
+    pieces = ("token=abcd1234 ok", ", more", " and more\\n", "done\\n")
+    lines = (f'{{"n":{n},"t":0,"stderr":"{one}"}}\n' for n, one in enumerate(pieces, 1))
+    found = scan_cassette(CLEAN_HEADER + "".join(lines).encode())
+
+    assert [(1, "token")] == [(one.event, one.kind) for one in found]
+
+
 def test_which_lines_keep_a_known_value() -> None:
     """Those in which it is no string."""
     redactor = Redactor()

@@ -139,7 +139,8 @@ def test_odd_members() -> None:
     assert ["tool-removed $.tools[1]"] == listed("tools/list", tools("a", "a"), tools("a"))
     for old, new in ((1, 2), ({}, 2), (1, {})):
         assert ["metadata-changed $.tools[0]"] == listed("tools/list", [old], [new])
-    for name in (7, None, [], {}):
+    odd: list[Any] = [7, None, [], {}]
+    for name in odd:
         named, other = ({"name": name, "description": text} for text in "ab")
         assert ["description-changed $.tools[0].description"] == listed(
             "tools/list", [named], [other]
