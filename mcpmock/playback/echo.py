@@ -9,7 +9,7 @@ recorded text. Used by `session_selection`.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import attrs
 import msgspec
@@ -20,7 +20,7 @@ from mcpmock.matching.kinds import Kind
 from mcpmock.matching.match_rule import MatchRules, select
 from mcpmock.matching.paths import Place
 from mcpmock.protocol.contents import SECRET_MARK, is_content
-from mcpmock.protocol.messages import Request, decode, encode, parse_items
+from mcpmock.protocol.messages import Request, decode, parse_items
 from mcpmock.protocol.mirrored_headers import is_mirror
 from mcpmock.protocol.raw_json import Span, elements, splice, walk
 from mcpmock.redaction.json_escapes import spelling_of
@@ -159,15 +159,7 @@ class _TakeTexts:
         spans = elements(raw) if raw[:1] == b"[" else None
         if spans is not None:
             return splice(raw, [(span, self._message(raw[slice(*span)])) for span in spans])
-        replaced: list[tuple[Span, bytes]] = []
-        for path, span in walk(raw):
-            if raw[span.start : span.start + 1] != b'"' or not is_content(path):
-                continue
-            text = decode(raw[slice(*span)])
-            new = self._text(text) if isinstance(text, str) else text
-            if new != text:
-                replaced.append((span, encode(new)))
-        return splice(raw, replaced)
+        return self._json(raw, is_content)
 
     def _text(self, text: str) -> str:
         hole = self._holes.get(text)
@@ -176,7 +168,7 @@ class _TakeTexts:
         if text.lstrip()[:1] in ("{", "["):
             raw = text.encode("utf-8", "surrogatepass")
             if isinstance(decode(raw), dict | list):
-                return self._json(raw).decode("utf-8", "surrogatepass")
+                return self._json(raw, lambda _path: True).decode("utf-8", "surrogatepass")
         parts, end = [], 0
         for word in _WORD.finditer(text) if self._by_word else ():
             for offset, known in self._by_word.get(word[0], ()):
@@ -187,11 +179,13 @@ class _TakeTexts:
                     break
         return "".join((*parts, text[end:]))
 
-    def _json(self, raw: bytes) -> bytes:
-        """Replace the texts in JSON that stands inside of a text."""
-        replaced = []
-        for _, span in walk(raw):
-            text = decode(raw[slice(*span)]) if raw[span.start : span.start + 1] == b'"' else None
+    def _json(self, raw: bytes, counts: Callable[[Sequence[str | int]], bool]) -> bytes:
+        """Replace the texts in JSON, in their spelling, at the paths that count."""
+        replaced: list[tuple[Span, bytes]] = []
+        for path, span in walk(raw):
+            if raw[span.start : span.start + 1] != b'"' or not counts(path):
+                continue
+            text = decode(raw[slice(*span)])
             if isinstance(text, str) and (new := self._text(text)) != text:
                 spelling = spelling_of(raw[span.start + 1 : span.end - 1])
                 replaced.append((span, b'"%b"' % spell_with_placeholders(new, spelling)))
