@@ -247,13 +247,14 @@ class Recorder(Struct, Stage, eq=False):
 
     def _line(self, n: int, t: int, frame: Frame) -> bytes:
         """Return the line of a frame, without its secrets."""
-        raw, redactor = frame.raw, self.ledger.redactor
-        of_stdio = self.session == 1 and frame.exchange is None and frame.fact is None
-        plain = of_stdio and frame.eol == b"\n" and embeddable(raw)
-        if plain and (redactor is None or not redactor.suspicious(raw)):
-            return message_line(n, t, frame.direction, raw)
+        raw, session, redactor = frame.raw, self.session, self.ledger.redactor
+        is_json = frame.fact is None and embeddable(raw)
+        if is_json and (redactor is None or not redactor.suspicious(raw)):
+            if session == 1 and frame.exchange is None and frame.eol == b"\n":
+                return message_line(n, t, frame.direction, raw)
+            return event_line(n, t, frame, session=session)
         kept = frame if redactor is None else redactor.frame(frame)
-        return event_line(n, t, kept, session=self.session, redacted=kept is not frame)
+        return event_line(n, t, kept, session=session, redacted=kept is not frame)
 
     def _lose(self, sizes: Sequence[int], error: Exception) -> None:
         reason = (

@@ -147,7 +147,7 @@ _RESPELLED = lazy_pattern(rb"\\u00[2-7a-fA-F]|%[2-7][0-9a-fA-F]")
 _BASE64_TEXT = lazy_pattern(BASE64_TEXT * 4)
 # A name may end in escapes: they are no part of its words, and end in letters.
 _ESCAPES_AT_END = (
-    rb"(?:[bfnrt]|u[0-9a-fA-F]{4})(?:[^0-9A-Za-z\\\"]|\\(?:[bfnrt/]|u[0-9a-fA-F]{4}))*+"
+    rb"(?:[bfnrt]|u[0-9a-fA-F]{4})(?:[^0-9A-Za-z\\\"]++|\\(?:[bfnrt/]|u[0-9a-fA-F]{4}))*+"
     rb"\\*+[\"'][ \t]*+[:=]"
 )
 # What is spelled as an escape without need: letters of a name, a mark in a URL. And colors.
