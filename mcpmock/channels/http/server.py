@@ -89,10 +89,9 @@ class HttpServerChannel(HttpEnd[ServerExchange]):
             if exchange := self._of(number):
                 if type(batch[0].fact) is HttpResponse:
                     self._router.learn_redirect(exchange.request, batch[0].fact)
-                if exchange.request.method == "DELETE":
-                    self._ended |= self._router.ends_session(exchange.request, batch)
+                self._ended |= self._router.ends_session(exchange.request, batch)
                 exchange.send(batch)
-            elif number is None and self._stderr is not None:
+            elif self._stderr is not None:
                 logged = [frame.raw for frame in batch if type(frame.fact) is Stderr]
                 self._stderr.put(b"".join(logged))
 

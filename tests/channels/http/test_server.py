@@ -46,7 +46,7 @@ from tests.channels.http.http_talking import (
     shown,
 )
 from tests.channels.http.test_wire import connected
-from tests.support import INITIALIZE, logs
+from tests.support import INITIALIZE, logs, s2c
 
 LIMIT = 20.0
 MANY = 500
@@ -619,14 +619,72 @@ async def test_a_session_that_is_over(autojump_clock: MockClock) -> None:
 
 
 async def test_closing_a_listener(autojump_clock: MockClock) -> None:
-    """Connections where nothing is asked are closed with it, at once."""
+    """Connections where nothing is asked are closed with it, at once, and so are conversations."""
     async with front() as door:
-        client = door.connect()
-        await wait_all_tasks_blocked()
+        client, asking = door.connect(), door.connect()
+        await asking.send(GET)
+        await first(channel := await door.conversation())
         await door.listener.aclose()
 
         assert b"" == await client.rest()
         assert 0.0 == trio.current_time()
+        with pytest.raises(trio.EndOfChannel):
+            await channel.accept()
+
+
+async def test_whole_requests_behind_one_that_is_not(autojump_clock: MockClock) -> None:
+    """They are not delivered before that was accepted."""
+    got: list[list[object]] = []
+    async with front() as door:
+        await door.connect().send(GET)
+        channel = await door.conversation()
+        await first(channel)
+        channel.deliver = lambda frames: got.append(shown(frames))
+        await door.connect().send(post(b"x" * (2 * MAX_HELD_BYTES)))
+        await wait_all_tasks_blocked()
+        await door.connect().send(post(b"2"))
+        await wait_all_tasks_blocked()
+        assert [] == got
+        for expected in (2, 3):
+            _, frames = await first(channel)
+            assert expected == frames[0].exchange
+
+
+async def test_a_log_that_is_read_late(tmp_path: Path) -> None:
+    """All of it is written, as it is read."""
+    reads, writes = os.pipe()
+    router = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp")
+    outlet = log_queue(borrow(writes, os.O_WRONLY))
+    os.close(writes)
+    got = bytearray()
+    with trio.fail_after(LIMIT):
+        async with (
+            HttpListener(router, AccessPolicy(8080), [], stderr=outlet) as listener,
+            trio.open_nursery() as nursery,
+        ):
+            nursery.start_soon(listener.run)
+            channel = HttpServerChannel(1, router, ignore, ignore, outlet)
+            channel.send_nowait([logs("x" * 200_000)])
+            async with trio.lowlevel.FdStream(reads) as pipe:
+                while len(got) < 200_000:
+                    got += await pipe.receive_some()
+            nursery.cancel_scope.cancel()
+
+    assert b"x" * 200_000 == got
+
+
+class Broken(Full):
+    """A listener that cannot go on."""
+
+    def __init__(self) -> None:
+        self.given = [OSError(errno.EBADF, "broken")]
+
+
+async def test_a_listener_that_breaks(autojump_clock: MockClock) -> None:
+    """It is no matter of descriptors that are left: nothing is served any more."""
+    router = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp")
+    with pytest.RaisesGroup(OSError), trio.fail_after(60):
+        await HttpListener(router, AccessPolicy(8080), [Broken()]).run()
 
 
 async def test_standard_error_of_a_server(tmp_path: Path) -> None:
@@ -638,7 +696,7 @@ async def test_standard_error_of_a_server(tmp_path: Path) -> None:
     async with HttpListener(router, AccessPolicy(8080), [], stderr=outlet):
         for stderr in (outlet, None):
             channel = HttpServerChannel(1, router, ignore, ignore, stderr)
-            channel.send_nowait([logs("one\n"), ok(1, b"{}")[0], logs("two\n")])
+            channel.send_nowait([logs("one\n"), ok(1, b"{}")[0], s2c(b"lost"), logs("two\n")])
 
     assert b"one\ntwo\n" == log.read_bytes()
     with pytest.raises(trio.ClosedResourceError):
