@@ -8,6 +8,7 @@ import json
 import zlib
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager
+from functools import cache
 from typing import Any
 from urllib.parse import parse_qsl
 
@@ -80,8 +81,11 @@ class Answer:
         if callable(body):
             return Stream(body(), self.rest_s)
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
-        starts = range(0, len(data), PIECE_BYTES)
-        return Stream((data[start : start + PIECE_BYTES] for start in starts), self.rest_s)
+        return Stream(split(data), self.rest_s)
+
+
+def split(data: bytes) -> Iterator[bytes]:
+    return (data[start : start + PIECE_BYTES] for start in range(0, len(data), PIECE_BYTES))
 
 
 def flood(total: int) -> Callable[[], Iterator[bytes]]:
@@ -102,10 +106,15 @@ def drip() -> Iterator[bytes]:
 
 
 def bomb(total: int) -> Answer:
-    """A small body that is a big one."""
-    deflater = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
-    pieces = [deflater.compress(b" " * PIECE_BYTES) for _ in range(total // PIECE_BYTES)]
-    return Answer(b"".join([*pieces, deflater.flush()]), fields={"Content-Encoding": "gzip"})
+    """A small body that is a big one; packed when it is first sent."""
+
+    @cache
+    def packed() -> bytes:
+        deflater = zlib.compressobj(wbits=zlib.MAX_WBITS | 16)
+        pieces = [deflater.compress(b" " * PIECE_BYTES) for _ in range(total // PIECE_BYTES)]
+        return b"".join([*pieces, deflater.flush()])
+
+    return Answer(lambda: split(packed()), fields={"Content-Encoding": "gzip"})
 
 
 Answers = Answer | list[Answer]
