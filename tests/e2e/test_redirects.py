@@ -75,9 +75,7 @@ def test_a_server_behind_a_redirect(
         assert player.exit_code == 0, player.stderr
         assert recorded == drive(replay(cassette))
         assert before == len(asked(real))
-    with real_server(server, transport, tmp_path) as real:
         assert recorded == reach(real.url)
-    with real_server(server, transport, tmp_path) as real:
         bridge = [*MCPMOCK, "proxy", "--url", real.url, "--url-transport", transport]
         assert recorded == drive(bridge)
 

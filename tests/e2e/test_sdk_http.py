@@ -10,8 +10,7 @@ import json
 import os
 import subprocess
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
@@ -61,10 +60,9 @@ not hear it: the GET that listens and the POST that says `initialized` are under
 
 @dataclass
 class Stage:
-    """A folder for cassettes, and what each client printed while it was recorded."""
+    """A folder for cassettes."""
 
     folder: Path
-    recorded: dict[Path, bytes] = field(default_factory=dict)
 
     def play(self, argv: Sequence[str]) -> tuple[bytes, bytes]:
         """A client's whole scenario: what it prints, on stdout and stderr."""
@@ -78,30 +76,28 @@ class Stage:
         """What a client prints with the server at this URL."""
         return self.play(parts.reach(client, parts.scenario(server), self.folder, transport, url))
 
-    def direct(self, client: str, server: str, transport: str) -> bytes:
+    def directly_and_recorded(
+        self, client: str, server: str, transport: str, cassette: Path
+    ) -> tuple[bytes, bytes]:
+        """What a client prints with a server, and then with the recorder in front of it. The server
+        is still the one in the recording (`mcpmock verify`).
+        """
         if transport == "stdio":
             command = parts.server(server, self.folder)
-            return self.play(parts.drive(client, parts.scenario(server), self.folder, command))[0]
+            both = (command, record(cassette, command))
+            scenario = parts.scenario(server)
+            direct, recorded = (
+                self.play(parts.drive(client, scenario, self.folder, argv))[0] for argv in both
+            )
+            return direct, recorded
         with real_server(server, transport, self.folder) as real:
-            return self.reach(client, server, transport, real.url)[0]
-
-    def cassette(self, client: str, server: str, transport: str) -> Path:
-        """The recording of this pair over this transport, made when it is first asked for."""
-        path = self.folder / f"{client}.{server}.{transport}.jsonl"
-        if path in self.recorded:
-            return path
-        if transport == "stdio":
-            command = record(path, parts.server(server, self.folder))
-            argv = parts.drive(client, parts.scenario(server), self.folder, command)
-            self.recorded[path] = self.play(argv)[0]
-            return path
-        with (
-            real_server(server, transport, self.folder) as real,
-            recording(path, real.url) as recorder,
-        ):
-            self.recorded[path] = self.reach(client, server, transport, recorder.url)[0]
-        assert recorder.exit_code == 0, recorder.stderr
-        return path
+            direct, _ = self.reach(client, server, transport, real.url)
+            with recording(cassette, real.url) as recorder:
+                recorded, _ = self.reach(client, server, transport, recorder.url)
+            assert recorder.exit_code == 0, recorder.stderr
+            if (client, transport) in VERIFIED:
+                verify(cassette, server, "--url", real.url, "--url-transport", transport)
+        return direct, recorded
 
     def replayed(self, client: str, server: str, transport: str, cassette: Path) -> bytes:
         """What a client prints with a replay, in which nothing may be missed. That progress is
@@ -119,27 +115,17 @@ class Stage:
         return said
 
 
-@pytest.fixture(scope="module")
-def stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
-    """One for all tests, so that a pair is recorded once."""
-    return Stage(tmp_path_factory.mktemp("stage"))
-
-
 @pytest.mark.parametrize(("client", "server", "recorded", "replayed"), ROWS)
 def test_the_client_cannot_tell(
-    client: str, server: str, recorded: str, replayed: tuple[str, ...], stage: Stage
+    client: str, server: str, recorded: str, replayed: tuple[str, ...], tmp_path: Path
 ) -> None:
     """Direct, recorded and replayed, over its own transport and over others, a client prints the
-    same document: results, progress, log messages, notifications and questions. The server is
-    still the one in the recording (`mcpmock verify`).
+    same document: results, progress, log messages, notifications and questions.
     """
     needs(client, server)
-    with ThreadPoolExecutor() as pool:  # two processors' worth of waiting
-        going = pool.submit(stage.direct, client, server, recorded)
-        cassette = stage.cassette(client, server, recorded)
-        direct = going.result()
+    stage, cassette = Stage(tmp_path), tmp_path / "a.jsonl"
+    direct, document = stage.directly_and_recorded(client, server, recorded, cassette)
 
-    document = stage.recorded[cassette]
     assert told(document, but=EARLY) == told(direct, but=EARLY)
     assert all(take.sealed for take in takes(cassette))
     if server.startswith("workshop"):
@@ -148,9 +134,6 @@ def test_the_client_cannot_tell(
     for transport in replayed:
         said = stage.replayed(client, server, transport, cassette)
         assert told(said) == told(document), transport
-    if (client, recorded) in VERIFIED:
-        with real_server(server, recorded, stage.folder) as real:
-            verify(cassette, server, "--url", real.url, "--url-transport", recorded)
 
 
 def told(document: bytes, *, but: str = "") -> list[str]:
