@@ -141,7 +141,7 @@ def test_the_tests(folder: Path, pytester: pytest.Pytester, request: pytest.Fixt
     (pytester.path / "conftest.py").write_text(
         "import pytest\n@pytest.fixture\ndef anyio_backend(): return 'asyncio'\n"
     )
-    result = pytester.runpytest_inprocess(*PLUGIN, "-p", "no:pytest_trio", "--tb=short")
+    result = pytester.runpytest_inprocess(*PLUGIN, "-p", "anyio", "--tb=short")
 
     outcomes = result.parseoutcomes()
     assert {"passed"} == set(outcomes)

@@ -10,7 +10,7 @@ import pytest
 
 from tests.support.weather import write_weather
 
-PLUGIN = ("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin", "-p", "no:pytester", "-W", "default",
+PLUGIN = ("-p", "mcpmock.pytest_plugin", "-p", "no:pytester", "-W", "default",
           "-W", "ignore::pytest.PytestAssertRewriteWarning")  # fmt: skip
 SDK_LEAVES = "ignore:Async generator:ResourceWarning"
 """The SDK leaves its event streams to the garbage collector, and trio says so."""
@@ -268,7 +268,7 @@ async def test_it(mcpmock_server, way):
     server.assert_called("tools/call", times=1, tool="get_weather")
 """
     )
-    options = ("-W", "error", "-W", SDK_LEAVES, "-p", "no:pytest_trio")
+    options = ("-W", "error", "-W", SDK_LEAVES, "-p", "anyio")
     result = run.runpytest_subprocess(*PLUGIN, *options)
 
     result.assert_outcomes(passed=3)
@@ -285,7 +285,7 @@ def test_it():
                     "mcpmock.testing.record_mode", "mcpmock.testing.plugin_session"}
 """
     )
-    run.runpytest_subprocess(*PLUGIN, "-p", "no:pytest_trio").assert_outcomes(passed=1)
+    run.runpytest_subprocess(*PLUGIN).assert_outcomes(passed=1)
 
 
 def test_it_costs_nothing() -> None:

@@ -14,7 +14,6 @@ from tests.support.pages import data_of
 from tests.support.slow_call import CASSETTE
 from tests.test_pytest_plugin import PLUGIN
 
-NO_TRIO = ("-p", "no:pytest_trio")
 AGENT = """
 import anyio
 import pytest
@@ -57,8 +56,7 @@ def outcome(
     for word, given in words.items():
         source = source.replace(word, given)
     run.makepyfile(test_a=source)
-    plugins = *PLUGIN, *(() if mark == "trio" else NO_TRIO)
-    return run.runpytest_inprocess(*plugins, "--mcp-report", "pages")
+    return run.runpytest_inprocess(*PLUGIN, "-p", mark, "--mcp-report", "pages")
 
 
 def marker_of(result: pytest.RunResult) -> str:
@@ -172,7 +170,7 @@ def test_agent(mcpmock_server):
         urllib.request.urlopen(request, timeout=20).read()
 """
     run.makepyfile(test_a=source)
-    result = run.runpytest_inprocess(*PLUGIN, *NO_TRIO)
+    result = run.runpytest_inprocess(*PLUGIN)
 
     result.assert_outcomes(failed=1)
     assert "the test does not end within" in str(result.stdout)

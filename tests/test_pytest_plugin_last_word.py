@@ -133,7 +133,7 @@ def test_workers(made: Suite) -> None:
     source = "".join(
         made.test(name=f"test_{n}", cassette="a.jsonl", more=f"assert {n} % 2") for n in range(4)
     )
-    made(source, "once", "-n2").assert_outcomes(passed=2, failed=2)
+    made(source, "once", "-p", "xdist", "-n2").assert_outcomes(passed=2, failed=2)
 
     for name, tests in (("a.jsonl", "13"), ("a.rej.jsonl", "02")):
         takes = made.load(Path("cassettes") / name).takes

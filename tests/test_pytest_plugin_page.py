@@ -17,6 +17,7 @@ from tests.support import call, cassette_bytes, notification, request, response
 from tests.support.pages import data_of
 from tests.test_pytest_plugin import PLUGIN
 
+HTML = ("-p", "html", "-p", "html_fixtures", "-p", "metadata", "--html", "all.html")
 SUITE = """
 import subprocess
 
@@ -292,7 +293,7 @@ def test_a_page_that_fails(suite: pytest.Pytester) -> None:
 
 def test_beside_pytest_html(suite: pytest.Pytester) -> None:
     """Its report links the page."""
-    result = suite.runpytest_subprocess(*PLUGIN, "--mcp-report", "pages", "--html", "all.html")
+    result = suite.runpytest_subprocess(*PLUGIN, "--mcp-report", "pages", *HTML)
 
     result.assert_outcomes(failed=2, passed=1)
     assert "misses-1" in (suite.path / "all.html").read_text()

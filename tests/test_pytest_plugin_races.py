@@ -132,7 +132,7 @@ def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Py
 def outcomes(run: pytest.Pytester, source: str, backend: str) -> tuple[set[str], set[str]]:
     """The ids of the tests that failed, and of those that passed."""
     run.makepyfile(test_a=MARKED.replace("BACKEND", repr(backend)) + source)
-    result = run.runpytest_inprocess(*PLUGIN, "-p", "no:pytest_trio", "-rA", "--tb=no")
+    result = run.runpytest_inprocess(*PLUGIN, "-p", "anyio", "-rA", "--tb=no")
     found = re.findall(
         r"^(PASSED|FAILED) test_a\.py::test_agent\[(\S+)\]", str(result.stdout), re.M
     )

@@ -24,6 +24,6 @@ def test_it_passes(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -
     (pytester.path / "slow.jsonl").write_bytes(CASSETTE)
     (pytester.path / "slow.toml").write_text('[[fault]]\nkind = "latency"\nlatency = "1ms"\n')
     (pytester.path / "test_sample.py").write_bytes(SUITE.read_bytes())
-    result = pytester.runpytest_inprocess(*PLUGIN, "-p", "no:pytest_trio", "--tb=short")
+    result = pytester.runpytest_inprocess(*PLUGIN, "-p", "anyio", "--tb=short")
 
     result.assert_outcomes(passed=14)

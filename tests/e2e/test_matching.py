@@ -101,12 +101,10 @@ def test_a_program_runs_again_under_the_rules_that_its_misses_propose(
     answers = sorted(recording.stdout.splitlines())
     assert all(line.endswith("True") for line in answers)
 
-    missed = run(folder, 2, varying, *MCPMOCK, "replay", file)
-    assert 0 != missed.returncode
-    assert "allow with --" in missed.stderr
     near = run(folder, 2, varying, *MCPMOCK, "replay", "--json", "--on-miss", "nearest", file)
     told = [json.loads(line) for line in near.stderr.splitlines() if line.startswith("{")]
     rules = dict.fromkeys(rule for one in told for rule in one.get("rules", ()))
+    assert rules
     words = [word for rule in rules for word in ("--like" if "=" in rule else "--ignore", rule)]
 
     again = run(folder, 3, varying, *MCPMOCK, "replay", file, *words, shuffled="shuffled")

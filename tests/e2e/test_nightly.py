@@ -4,6 +4,7 @@ sees no difference, though it is another folder, another interpreter and another
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -121,8 +122,14 @@ def nightly(python: str, folder: Path) -> subprocess.CompletedProcess[str]:
     typed = job.replace("pytest", f"{program} pytest", 1).replace(
         "mcpmock fmt", f"{program} mcpmock fmt"
     )
+    plugins = {"PYTEST_ADDOPTS": "-p anyio -p mcpmock.pytest_plugin"}
     return subprocess.run(
-        ["sh", "-c", typed], cwd=folder, capture_output=True, text=True, timeout=100
+        ["sh", "-c", typed],
+        cwd=folder,
+        env={**os.environ, **plugins},
+        capture_output=True,
+        text=True,
+        timeout=100,
     )
 
 
