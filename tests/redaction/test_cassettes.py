@@ -229,6 +229,17 @@ def test_a_secret_in_a_line_of_standard_error_that_goes_on() -> None:
     assert [(1, "token")] == [(one.event, one.kind) for one in found]
 
 
+def test_what_is_recorded_of_a_fault() -> None:
+    """It is redacted, although it is no message."""
+    receipt = b'{"n":2,"t":6,"d":"c2s","fault":{"kind":"drop","drawn":{"token":"abcdefgh12345"}}}\n'
+
+    assert [(2, "token")] == [
+        (one.event, one.kind) for one in scan_cassette(CLEAN_HEADER + receipt)
+    ]
+    done = redact_cassette(CLEAN_HEADER + receipt)
+    assert receipt.replace(b"abcdefgh12345", b"mcpmock:secret:token:1") in done.data
+
+
 def test_which_lines_keep_a_known_value() -> None:
     """Those in which it is no string."""
     redactor = Redactor()
