@@ -148,6 +148,7 @@ def test_a_cancel_that_overtakes_its_call(reaction: Reaction) -> None:
     got = wire.hears(2, in_session(3, CALL))
     assert [*PRIMED, *after_the_cancel(Cell(0, 0, 3), reaction)] == got
     assert {**named(Cell(0, 0, 3)), "overtaken": True} == noted[-1]["drawn"]
+    assert noted[-1]["drawn"] == {**noted[0]["drawn"], "k": 3}  # told before the response, too
     assert ANSWERED == wire.hears(3, in_session(5, PING))
     wire.nothing_more()
 
