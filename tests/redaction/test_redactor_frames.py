@@ -181,6 +181,19 @@ def test_a_secret_in_percent_encoding(spelled: str, kept: str) -> None:
     assert clean == redactor.head(asked)
 
 
+def test_what_is_remembered_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A peer chooses heads, and the names in them."""
+    monkeypatch.setattr("mcpmock.redaction.redactor._MAX_CACHED", 8)
+    monkeypatch.setattr("mcpmock.redaction.redaction_rules._MAX_CACHED_NAMES", 8)
+    redactor = Redactor(RedactionRules.parse(["owner"]))
+    for number in range(50):
+        redactor.head(HttpRequest("GET", f"/{number}", [(f"X-{number}", "x")]))
+        redactor.json(b'{"name-%d":"x"}' % number)
+
+    assert len(redactor._cache) <= 8
+    assert len(redactor.rules._kinds) <= 8
+
+
 def test_a_session_id_is_the_same_everywhere() -> None:
     """In the field that gives it, in those that use it, in queries and in the event that tells the
     endpoint; another id is another one.
