@@ -7,7 +7,7 @@ import pytest
 from mcpmock.faults.call_tracker import FaultCallTracker
 from mcpmock.faults.match import MatchPlace, Subject
 from mcpmock.faults.segments import On, Unit, message_kind
-from mcpmock.protocol.messages import C2S, Frame
+from mcpmock.protocol.messages import C2S, S2C, Frame
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -19,6 +19,7 @@ from tests.support import (
     get,
     hangs_up,
     logs,
+    notification,
     request,
     response,
     s2c,
@@ -38,6 +39,18 @@ def test_every_call_is_followed() -> None:
     assert None is follow(following, s2c(response(1))).call
     assert "tools/call" == follow(following, s2c(response(2))).method
     assert "tools/call" == follow(following, s2c(response(3))).method
+
+
+def test_what_comes_on_an_exchange_that_is_forgotten() -> None:
+    """It was carried by no call."""
+    following = FaultCallTracker(MatchPlace())
+    follow(following, Frame(C2S, call(1, "x"), exchange=7))
+    log = Frame(S2C, notification("x"), exchange=7)
+
+    carrier = follow(following, log).carrier
+    assert b"1" == (carrier and carrier.request.id)
+    following.forget(7)
+    assert None is follow(following, log).carrier
 
 
 @pytest.mark.parametrize("looked_at", [True, False])

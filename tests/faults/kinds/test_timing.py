@@ -68,7 +68,17 @@ def test_latency_receipt() -> None:
         receipt[key] for key in ("name", "kind", "fired", "on")
     )
     assert 0.2 <= receipt["drawn"]["seconds"] <= 0.3
+    assert 0.25 != receipt["drawn"]["seconds"]
     wire.abandon()
+
+
+def test_latency_without_jitter() -> None:
+    """It is the same for all."""
+    wire = faulty(Latency(latency=0.25))
+    told = receipts(wire)
+    wire.at(0, server=response(1)).at(0, server=response(2)).abandon()
+
+    assert [0.25, 0.25] == [receipt["drawn"]["seconds"] for receipt in told]
 
 
 def test_latency_empirical_needs_samples() -> None:
