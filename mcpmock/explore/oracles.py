@@ -230,7 +230,7 @@ def _seen_in(run: ServerRun) -> _Seen:
     to a request that was sent behind the cancel: over HTTP, behind the 202 for the cancel.
     """
     seen, tokens = _Seen(), dict[bytes, _SeenRequest]()
-    requests = seen.requests
+    requests, cancelled = seen.requests, list[_SeenRequest]()
     for number, (event, message) in enumerate(messages_of_events(run.events)):
         if event.d == "c2s":
             seen.modern = seen.modern or speaks_modern(message)
@@ -240,14 +240,15 @@ def _seen_in(run: ServerRun) -> _Seen:
                 if (token := m.member(message.params, *TOKEN_PATH)) is not None:
                     tokens[token] = asked
             elif isinstance(message, m.Notification) and message.method == CANCELLED:
-                cancelled = requests.get(m.member(message.params, "requestId") or b"")
-                if cancelled is not None and cancelled.answer is None:
-                    cancelled.cancelled, cancelled.cancelled_at = True, number
+                target = requests.get(m.member(message.params, "requestId") or b"")
+                if target is not None and target.answer is None:
+                    target.cancelled, target.cancelled_at = True, number
+                    cancelled.append(target)
         elif isinstance(message, m.Response) and message.id in requests:
             request = requests[message.id]
             word = "late_result" if message.error is None else "late_error"
             if not request.note_late(word, over_http=run.over_http):
-                for one in requests.values():
+                for one in cancelled:
                     one.closed |= one.cancelled_at < request.began
                 request.ended = number
                 if request.answer is None:
@@ -496,14 +497,15 @@ def _crossed(judged: JudgedServer) -> Iterator[Broken]:
     seen, baseline = judged.seen, judged.baseline or Baseline()
     for id_, request in seen.requests.items():
         usual, raw = baseline.answers.get(id_), request.answer
-        others = seen.open_with(request)
-        for other in others if raw is not None and usual not in (None, raw) else ():
+        differs = raw is not None and usual not in (None, raw)
+        for other in seen.open_with(request) if differs else ():
             if baseline.answers.get(other.id) == raw and other.key != request.key:
                 yield _crossing("answer", request, other)
         usual_progress = baseline.progress.get(id_, ())
-        for other in others if id_ in baseline.answers or usual_progress else ():
-            theirs = baseline.progress.get(other.id, ())
-            if any(one not in usual_progress and one in theirs for one in request.progress):
+        known = id_ in baseline.answers or usual_progress
+        unusual = [one for one in request.progress if known and one not in usual_progress]
+        for other in seen.open_with(request) if unusual else ():
+            if any(one in baseline.progress.get(other.id, ()) for one in unusual):
                 yield _crossing("progress", request, other)
 
 
