@@ -192,14 +192,14 @@ def by_key(
 def _rows(
     numbers: Collection[int], old: array[int], new: array[int]
 ) -> Iterator[tuple[list[int], list[int]]]:
-    """Yield the places of each of these numbers on both sides, if they are few on each."""
+    """Yield the places of each of these numbers that both sides have, if they are few on each."""
     rows: dict[int, tuple[list[int], list[int]]] = {number: ([], []) for number in numbers}
     for side, its in enumerate((old, new)):
         for place, number in enumerate(its):
             if number in rows:
                 rows[number][side].append(place)
     for mine, others in rows.values():
-        if max(len(mine), len(others)) <= _MAX_CALLS_ALIGNED:
+        if mine and others and max(len(mine), len(others)) <= _MAX_CALLS_ALIGNED:
             yield mine, others
 
 

@@ -113,6 +113,15 @@ def test_rests_keep_their_order() -> None:
     assert ([("b", "b")], ["c", "a"], ["d"]) == by_key("cba", "db", str)
 
 
+def test_ties_are_asked_for_where_both_sides_have_a_key() -> None:
+    """Of calls, each means to read all answers: what only one side has has no partner anyway."""
+    asked: list[str] = []
+
+    by_key(["a1", "a2", "b1"], ["a3", "c1"], lambda one: one[0], asked.append)
+
+    assert ["a1", "a2", "a3"] == asked
+
+
 def conversation(*tools: str) -> RecordedConversation:
     lines = [c(call(id_, tool)) for id_, tool in enumerate(tools)]
     return read_conversations(cassette(*lines), one_session=False)[0]
