@@ -55,7 +55,7 @@ class Tolerance:
         try:
             # Not `math.isclose`: it takes integers for the floats next to them.
             most = max(self.absolute, self.relative * max(abs(old), abs(new)))
-            return abs(old - new) <= most * _SLACK
+            return old == new or abs(old - new) <= most * _SLACK < math.inf
         except OverflowError:  # integers that no float holds
             return old == new
 

@@ -102,6 +102,18 @@ def test_tolerance() -> None:
     assert Tolerance.parse("1%").same(1234567890123456789, 1234567890123456700)
 
 
+@pytest.mark.parametrize("text", ["0", "0.5", "1%", "0%", "1e308"])
+def test_numbers_that_no_float_holds_are_near_to_themselves_alone(text: str) -> None:
+    """As `1e999` is in JSON."""
+    tolerance, large = Tolerance.parse(text), float("1e999")
+
+    assert tolerance.same(large, large)
+    assert tolerance.same(-large, -large)
+    for other in (-large, 1.0, 1e308, 10**400):
+        assert not tolerance.same(large, other)
+        assert not tolerance.same(other, large)
+
+
 @pytest.mark.parametrize("text", ["", "x", "-1", "nan", "inf", "%"])
 def test_what_is_no_tolerance(text: str) -> None:
     """An invalid tolerance is refused with an example."""
