@@ -61,7 +61,7 @@ def _turn_reason(turn: Turn) -> str:
     ):
         if missed:
             return f"only {matched}, which {name}={value} does not reach"
-    if match.between is not None:
+    if match.between is not None and not turn.taken:
         start, end = match.between
         return f"{matched}, none of them between {start:g} s and {end:g} s of its session"
     if match.probability < 1 and not turn.taken:

@@ -61,6 +61,7 @@ def test_nothing_matched(fault: str, expected: str) -> None:
         ("drop:every=5", 4, 0, "only 4 messages matched, which every=5 does not reach"),
         ("drop:between=['1s', '5s']", 2, 0,
          "2 messages matched, none of them between 1 s and 5 s of its session"),
+        ("reorder:between=['1s', '5s']", 2, 1, "2 messages matched, and none was changed"),
         ("drop:probability=0.1", 2, 0,
          "2 messages matched, and the random seed chose none (probability=0.1)"),
         ("delay:delay=0", 2, 2, "2 messages matched, and none was changed"),
