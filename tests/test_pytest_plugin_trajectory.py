@@ -37,6 +37,7 @@ CALL = f"ASK = {ASK.strip()!r} + b'\\n'\n"
         ("ASK", "methods=['tools/*', 'x/y']", ["*['tools/[*]', 'x/y']: no request is 'x/y'*"]),
         ("ASK", "methods=['tool/call']", ["*no request is 'tool/call'; did you mean tools/call?"]),
         ("ASK", "methods=['notifications/*']", ["*no request is 'notifications/[*]'*"]),
+        ("ASK", "methods=['sampling/*']", ["*no request is 'sampling/[*]'*"]),
         ("ASK", "methods=[]", ["*methods=[[]]: name the methods that count"]),
         ("ASK", "like=['$.x=dat']", ["*no kind 'dat'*did you mean date?"]),
     ],

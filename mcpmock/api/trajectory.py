@@ -13,7 +13,7 @@ from mcpmock.cassette.file import load
 from mcpmock.errors import McpMockError
 from mcpmock.matching.match_rule import MatchRules, RuleError
 from mcpmock.printable import did_you_mean
-from mcpmock.protocol.methods import ROWS, MessageKind
+from mcpmock.protocol.methods import ROWS, MessageKind, Sender
 from mcpmock.redaction.redaction_rules import NO_OWN_RULES
 from mcpmock.semantic_diff.trajectory import Trajectory, live_calls, recorded_calls
 from mcpmock.view.trajectory_report import trajectory_lines
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
 
     from .recorded_calls import RecordedCalls
 
-_REQUESTS = {row.name for row in ROWS if row.kind is MessageKind.REQUEST}
+_REQUESTS = {
+    row.name for row in ROWS if row.kind is MessageKind.REQUEST and Sender.CLIENT in row.sender
+}
 _CHOICES = {"order": ("same", "any"), "extra": ("fail", "allow"), "missing": ("fail", "allow")}
 
 
