@@ -34,6 +34,7 @@ from tests.support import (
     response,
     s,
 )
+from tests.support.steps import count_steps
 
 
 def test_a_session() -> None:
@@ -265,6 +266,21 @@ def test_cancelling_what_was_answered() -> None:
     played.at(0, client=request(5, "x", token=1), to_client=progress(1))
 
     played.at(0.001, client=cancelled(5)).nothing_more()
+
+
+@pytest.mark.parametrize("renamed", [True, False])
+def test_many_calls_that_are_cancelled(renamed: bool) -> None:
+    """The last cancel of many open calls takes no more steps than the first."""
+    calls = [call(n, "x") for n in range(400)]
+    played = play(*map(c, calls), c(call(400, "y")), *(s(response(n)) for n in range(400)))
+    played.at(0, client=[call(f"a{n}", "x") if renamed else calls[n] for n in range(400)])
+
+    def steps_of(n: int) -> int:
+        return count_steps(lambda: played.at(0, client=cancelled(f"a{n}" if renamed else n)))
+
+    taken = [steps_of(n) for n in reversed(range(400))]
+
+    assert max(taken[300:]) <= max(taken[:100])
 
 
 def test_no_other_notification_cancels() -> None:
