@@ -505,10 +505,10 @@ class Matcher:
             counted |= {LAST_EVENT, *filter(is_mirror, one.keys() & other.keys())}
             counted |= {SESSION} if self.index.stateless else set()
         found = _header_differences(one, other)
-        blocking = [one for one in found if one.place[0] in counted]
+        blocking = [found[name] for name in found if name in counted]
         if blocking or self._may_differ(event.index, one, other, live, level):
             return blocking
-        return found
+        return [*found.values()]
 
     def _as_recorded(self, found: Mismatch, event: ClientEvent) -> Mismatch:
         """Return a difference with the recorded value as it was: what counts as absent may be
@@ -732,9 +732,9 @@ def _meta_leaves(subject: MatchSubject | None) -> Leaves:
     return Leaves.of(*(() if subject is None else subject.own_meta.items()))
 
 
-def _header_differences(recorded: Fingerprint, live: Fingerprint) -> list[Mismatch]:
-    differences = compare(recorded, live)
-    return [attrs.evolve(one, path=f"header.{one.place[0]}") for one in differences]
+def _header_differences(recorded: Fingerprint, live: Fingerprint) -> dict[str, Mismatch]:
+    found = {str(one.place[0]): one for one in compare(recorded, live)}
+    return {n: attrs.evolve(one, path=f"header.{n}", place=()) for n, one in found.items()}
 
 
 def _unify_subjects(

@@ -6,13 +6,24 @@ import json
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
 from mcpmock.playback.miss import STUBBED, Miss, NearMiss, miss_error
 from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
 from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.stateless_player import StatelessPlayer
 from mcpmock.playback.variables import Mismatch
-from tests.support import answers, in_session, over_http, post, script
+from tests.support import (
+    STREAM,
+    answers,
+    batch,
+    in_session,
+    over_http,
+    post,
+    request,
+    response,
+    script,
+)
 
 MISS = Miss(
     "tools/call",
@@ -100,6 +111,31 @@ def test_a_message_about_texts_that_look_alike(recorded: str, asked: str, said: 
 def test_a_miss_of_an_odd_method() -> None:
     """A method that no encoder takes can be named too."""
     assert 1 == value(miss_error([b"1"], Miss("\ud800", ()), batch=False).raw)["id"]
+
+
+@pytest.mark.parametrize("stateless", [False, True])
+@pytest.mark.parametrize("number", [1, 2])
+@pytest.mark.parametrize("batched", [False, True])
+def test_a_header_that_is_not_sent(stateless: bool, number: int, batched: bool) -> None:
+    """Its place is in no body, not in that of a batch, nor in one with a member of its name."""
+    asked, other = (request(1, "x", {"accept": "body", "n": n}) for n in (1, number))
+    asked, other = (batch(asked), batch(other)) if batched else (asked, other)
+    session = None if stateless else "one"
+    told: list[Miss | PlayerNote] = []
+    player = (StatelessPlayer if stateless else SessionPlayer)(
+        SessionSelection(
+            over_http(in_session(1, post(1, asked, session=session), answers(1, response(1)))),
+            PlayerOptions(exact=True),
+        ),
+        told.append,
+    )
+    script(player).abandon().hears(0.0, post(5, other, session=session, accept=None))
+
+    [miss] = told
+    assert isinstance(miss, Miss)
+    assert Mismatch("header.accept", f"application/json, {STREAM}", UNSET) in (
+        miss.near[0].differences
+    )
 
 
 @pytest.mark.parametrize("stateless", [False, True])
