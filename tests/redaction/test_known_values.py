@@ -33,6 +33,18 @@ def test_an_ordinary_word_is_no_part_of_another(text: bytes, places: list[tuple[
     assert places == [(found.start, found.end) for found, _ in known.find(text, own=True)]
 
 
+@pytest.mark.parametrize("kind", ["token", OwnKind("owner")])
+@pytest.mark.parametrize(
+    "value", [b"of mcpmock:secret:token:1", b"mcpmock:secret:owner:2", b"short"]
+)
+def test_what_is_never_known(value: bytes, kind: str) -> None:
+    """What has a placeholder in it, and what is short."""
+    known = KnownValues()
+
+    assert not known.learn(value, kind)
+    assert not known.occur(value)
+
+
 def test_a_session_id_hides_no_secret_that_was_learned_before_it() -> None:
     """What stands before the secret is looked through again at the end; an id asks for nothing."""
     table = PlaceholderTable()

@@ -58,6 +58,7 @@ NAMES = [
     "/files/UXVhcnRlcmx5IHJlcG9ydCBvZiAyMDI0",
     "/files/pQ7vX2mK9rT4wZ8nB3cF.pdf",
     "/assets/index-DkA9sd8f.js",
+    "/s/keyFaxTaxMixRowForJobs/mcp",
     "/s/aaaaaaaaaaaaaaaaaaaaaaaa/mcp",
     "/s/00000000000000000000/mcp",
     "/s/pQ7vX2mK9rT4wZ8/mcp",

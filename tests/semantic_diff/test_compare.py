@@ -225,16 +225,20 @@ def test_secrets_have_other_numbers_in_another_recording() -> None:
     """The same one must be the same one, in questions and answers."""
     one, two = (f"mcpmock:secret:token:{n}" for n in (1, 2))
 
-    def visit(asked: str, answered: str) -> Cassette:
+    def visit(asked: str, answered: str, refused: str = "") -> Cassette:
         return cassette(
             c(call(1, "a", token=asked)), s(response(1, {"token": asked})),
             c(call(2, "b")), s(response(2, {"token": answered})),
+            c(call(3, "c")), s(error(3, message=f"not {refused or asked}")),
         )  # fmt: skip
 
     assert [] == told(compare(visit(one, one), visit(two, two)))
     assert [] == told(compare(visit(one, two), visit(two, one)))
     assert ["risky result-text-changed tools/call b $.result.token"] == told(
         compare(visit(one, one), visit(one, two))
+    )
+    assert ["risky error-text-changed tools/call c $.error.message"] == told(
+        compare(visit(one, one, one), visit(two, two, one))
     )
 
 
