@@ -224,7 +224,7 @@ def test_a_closed_descriptor_is_opened() -> None:
         guard_standard_streams()
 
         assert os.stat(os.devnull).st_rdev == os.fstat(0).st_rdev
-    assert before == len(os.listdir("/proc/self/fd"))
+    assert before >= len(os.listdir("/proc/self/fd"))
 
 
 @pytest.mark.parametrize("how", ["broken", "full"])
@@ -242,4 +242,4 @@ def test_a_result_that_cannot_be_written(one: Callable[..., io.TextIOWrapper], h
         sys.stdout.flush()
 
     assert lost.value.reader_left is (how == "broken")
-    assert before == len(os.listdir("/proc/self/fd"))
+    assert before >= len(os.listdir("/proc/self/fd"))

@@ -13,6 +13,7 @@ import trio
 
 import mcpmock
 from mcpmock.api.log import Log
+from mcpmock.authorization.options import AuthorizationOptions
 from mcpmock.errors import CannotStart
 from mcpmock.playback.player import PlayerOptions
 from mcpmock.sessions.local_front import LocalFront, ServerPlace
@@ -104,6 +105,27 @@ async def test_a_url_is_recorded(tmp_path: Path) -> None:
 
     assert ["initialize"] == [call.method for call in log.calls]
     assert "streamable-http" == mcpmock.load(output).takes[0].transport
+
+
+async def test_a_login_needs_http() -> None:
+    """There is no command for a server behind one."""
+    places, stop = list[ServerPlace](), trio.Event()
+
+    def visit(place: ServerPlace) -> None:
+        places.append(place)
+        stop.set()
+
+    recorded = mcpmock.load(CASSETTES / "everything-http.jsonl")
+    setup = Setup(
+        front=LocalFront(visit),
+        replay=Replay(recorded, PlayerOptions(), lambda _what: None),
+        authorization=AuthorizationOptions(),
+        say=print,
+        stop=stop,
+    )
+    with trio.fail_after(20):
+        assert 0 == await run_sessions(setup)
+    assert [None] == [place.command for place in places]
 
 
 async def test_the_status_of_a_process(tmp_path: Path) -> None:

@@ -6,16 +6,50 @@ import os
 from pathlib import Path
 
 import pytest
+import trio
 
+from mcpmock.protocol.transport_facts import RestartStep
+from mcpmock.sessions import restarts
 from mcpmock.sessions.restarts import (
     MAX_UNSETTLED_S,
     SETTLE_S,
     Digests,
     FileChanges,
     FileDigests,
+    RestartedCommand,
 )
+from mcpmock.sessions.servers import Reach
 
 OLD = {"a.py": b"1", "b.py": b"1"}
+
+
+@pytest.mark.parametrize(
+    ("files", "said"),
+    [
+        (["a.py"], "{}/a.py"),
+        (["a.py", "b.py"], "{}/a.py and 1 other"),
+        (["a.py", "b.py", "c.py"], "{}/a.py and 2 others"),
+    ],
+)
+async def test_a_restart_that_is_due(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, files: list[str], said: str
+) -> None:
+    """It names what has changed since the server was started."""
+    monkeypatch.setattr(restarts, "POLL_INTERVAL_S", 0.001)
+    monkeypatch.setattr(restarts, "SETTLE_S", 0.01)
+    server = RestartedCommand(["cat"], patterns=[f"{tmp_path}/*.py"])
+    with trio.fail_after(20):
+        channel = await server.open(Reach(print))
+        for name in files:
+            (tmp_path / name).write_text("new")
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(channel.run)
+            receive = await channel.accept()
+            [frame] = await receive()
+            await channel.aclose()
+            nursery.cancel_scope.cancel()
+
+    assert RestartStep("due", said.format(tmp_path)) == frame.fact
 
 
 def looks(changes: FileChanges, *seen: Digests, since: float = 0.0) -> list[list[str]]:

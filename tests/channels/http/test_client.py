@@ -23,6 +23,7 @@ from mcpmock.protocol.messages import (
 )
 from tests.channels.http.http_talking import (
     GET,
+    Back,
     Peer,
     Streams,
     answer,
@@ -637,6 +638,42 @@ async def test_many_exchanges_at_once(autojump_clock: MockClock) -> None:
         assert 1.0 == trio.current_time()
 
 
+async def test_the_end_of_the_last_request(autojump_clock: MockClock) -> None:
+    """Behind the end of the input it is the end of all."""
+    async with back() as there:
+        receive = await there.send(*posted(1))
+        there.nursery.start_soon(everything, receive)
+        server = await there.server()
+        there.channel.send_nowait([Frame(C2S, b"", b"", StreamEnd())])
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_ends, there)
+            await trio.sleep(1)
+            await server.send(answer(b"[]"))
+
+        assert 1.0 == trio.current_time()
+
+
+async def _ends(there: Back) -> None:
+    with pytest.raises(trio.EndOfChannel):
+        await there.channel.accept()
+
+
+async def test_a_long_piece_behind_a_short_one(autojump_clock: MockClock) -> None:
+    """It is written as the server reads it."""
+    async with back(make=socket_pair) as there:
+        receive = await there.send(*said(1, request(), Fragment()))
+        there.nursery.start_soon(everything, receive)
+        server, read = await there.server(), 0
+        for size in (1, 8 << 20):
+            frame = Frame(C2S, b"x" * size, fact=Fragment(), exchange=1)
+            there.channel.send_nowait([frame])
+            while not (data := await server.stream.receive_some()).endswith(b"x\r\n"):
+                read += len(data)
+
+        assert read + len(data) > 8 << 20
+        await server.leave()
+
+
 async def test_the_end_of_requests(autojump_clock: MockClock) -> None:
     """After the end of the input open exchanges have END_TIMEOUT_S to end."""
     async with back() as there:
@@ -671,7 +708,10 @@ async def test_a_closed_channel(autojump_clock: MockClock) -> None:
         receive = await there.send(*LISTENING)
         there.nursery.start_soon(everything, receive)
         server = await there.server()
-        await there.channel.aclose()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(_ends, there)
+            await wait_all_tasks_blocked()
+            await there.channel.aclose()
         await server.rest()
 
         with pytest.raises(trio.BrokenResourceError):
