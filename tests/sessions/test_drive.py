@@ -218,6 +218,15 @@ async def test_told_to_stop_before_the_first_session(
     assert ([], True, []) == (take.events, take.sealed, web.server.asked)
 
 
+async def test_all_sessions_at_a_url(web: Web, tmp_path: Path) -> None:
+    """They are in one take."""
+    recording = Recording(output=tmp_path / "b.jsonl")
+    await drive(TWO, lambda _line: None, Url.parse(URL), recording=recording)
+
+    [take] = load(recording.output).takes
+    assert {2, 3} == {event.s for event in take.events}
+
+
 async def test_a_folder(plays: Plays, tmp_path: Path) -> None:
     """All sessions of one drive are in one file of it."""
     plays(TWO)

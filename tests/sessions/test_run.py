@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
 import trio
 from msgspec import structs
 from trio.testing import MockClock
@@ -12,6 +13,7 @@ from trio.testing import MockClock
 from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
 from mcpmock.faults.engine import FaultEngine
+from mcpmock.faults.event_order import EventOrder
 from mcpmock.faults.fault import Fault
 from mcpmock.faults.kinds.http import HttpStatus
 from mcpmock.faults.kinds.loss import Drop
@@ -26,7 +28,7 @@ from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.timing import Pace
 from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.sessions.drive import drive_front
-from mcpmock.sessions.replay import Replay
+from mcpmock.sessions.replay import Replay, scheduled
 from mcpmock.sessions.run import Conversation, Setup, compose, run_sessions
 from mcpmock.sessions.take import Recording
 from mcpmock.sessions.url_server import Url
@@ -37,6 +39,7 @@ from tests.sessions.web import URL, Web, running, web
 from tests.support import (
     OPENING,
     answers,
+    c,
     c2s,
     call,
     cassette,
@@ -45,6 +48,7 @@ from tests.support import (
     post,
     request,
     response,
+    s,
     s2c,
     script,
 )
@@ -112,6 +116,25 @@ def test_a_stub_in_front_of_a_recording() -> None:
     [alone] = stages_of(structs.replace(SILENT, replay=replay))
     assert isinstance(alone, Player)
     assert Fallback() == alone.fallback
+
+
+@pytest.mark.parametrize(
+    ("schedule", "events"),
+    [
+        (None, 5),
+        (EventOrder(), 5),
+        (EventOrder(keep=(1, 2)), 2),
+        (EventOrder(order=("3 before 2",)), 5),
+    ],
+)
+def test_a_recording_in_another_order(schedule: EventOrder | None, events: int) -> None:
+    """That of the plan, if it has any; else the recording is as it was."""
+    recorded = cassette(*OPENING, c(call(1, "x")), s(response(1)))
+    found = scheduled(recorded, FaultRun.of(Plan(schedule=schedule)))
+
+    assert recorded is scheduled(recorded, None)
+    assert (found is recorded) is (schedule in (None, EventOrder()))
+    assert events == len(found.takes[0].events)
 
 
 def test_a_stub_alone() -> None:

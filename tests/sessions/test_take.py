@@ -19,13 +19,26 @@ from mcpmock.cassette.file import TakeFile, find_siblings, load, open_take, part
 from mcpmock.channels.channel import MemoryChannel
 from mcpmock.errors import CannotStart, CassetteError, RecordingIncomplete
 from mcpmock.protocol.messages import C2S, S2C, Frame
+from mcpmock.protocol.skills import digest_of
 from mcpmock.sessions import servers
 from mcpmock.sessions.run import Setup, run_sessions
 from mcpmock.sessions.servers import Command
 from mcpmock.sessions.stdio_front import StdioFront
 from mcpmock.sessions.take import LOCK_TIMEOUT_S, Recording, open_take_recording
 from tests.sessions.test_stdio_front import COMMAND, Stage, cassette_file, files_in, recorded, stage
-from tests.support import INITIALIZE, WELCOME, c2s, call, exits, hangs_up, response, s2c
+from tests.support import (
+    INITIALIZE,
+    WELCOME,
+    c,
+    c2s,
+    call,
+    exits,
+    hangs_up,
+    request,
+    response,
+    s,
+    s2c,
+)
 
 __all__ = ["stage"]
 FULL = OSError(errno.ENOSPC, "No space left on device")
@@ -341,6 +354,33 @@ async def test_a_value_that_is_known_to_be_secret_later(tmp_path: Path) -> None:
         take.recorder().feed([s2c(response(1, {"token": secret}))], trio.current_time())
 
     assert b"battery" not in file.read_bytes()
+
+
+SKILL, NOTES = "skill://acme/refunds/SKILL.md", "skill://acme/refunds/notes.md"
+
+
+@pytest.mark.parametrize("redacted", [False, True])
+async def test_a_file_of_a_skill(tmp_path: Path, redacted: bool) -> None:
+    """Where it is redacted its digest no longer fits, and the user is told of which."""
+    file, said = tmp_path / "a.jsonl", list[str]()
+    text = "correct horse battery\n" if redacted else "notes\n"
+    files = [{"uri": NOTES, "digest": digest_of(text.encode()), "size": len(text)}]
+    entry = {"uri": SKILL, "frontmatter": {"name": "refunds"}, "resources": files}
+    take = await open_take_recording(Recording(output=file), said.append)
+    async with take.recorded("stdio", ["server"]):
+        lines = [
+            c(request(1, "skills/list")),
+            s(response(1, {"skills": [entry]})),
+            c(request(2, "resources/read", {"uri": NOTES})),
+            s(response(2, {"contents": [{"uri": NOTES, "text": text}]})),
+            s(response(3, {"token": "correct horse battery"})),
+        ]
+        for way, raw in lines:
+            frame = c2s(raw) if way == "c2s" else s2c(raw)
+            take.recorder().feed([frame], trio.current_time())
+
+    told = f"{file}: redacted in skills, so that their digests no longer fit: {NOTES}"
+    assert [told] * redacted == said
 
 
 @pytest.mark.parametrize("full", [False, True])

@@ -9,6 +9,7 @@ import os
 import re
 import signal
 import subprocess
+import sys
 import time
 
 import attrs
@@ -27,6 +28,7 @@ from tests.support import INITIALIZE, WELCOME, Line, c, cassette, request, s
 from tests.support.processes import gone
 from tests.transports.serving import modern
 
+assert sys.platform == "linux"  # as `workers` does
 HTTP, SSE = TransportKind.STREAMABLE_HTTP, TransportKind.SSE
 LEGACY = (c(INITIALIZE), s(WELCOME))
 ASKING = (*LEGACY, s(request(1, "sampling/createMessage")))
