@@ -619,6 +619,16 @@ def test_rules_of_programs(tmp_path: Path) -> None:
             mcpmock.scan(file, **rules)
 
 
+def test_a_field_with_the_digits_of_a_number() -> None:
+    """It is a text: a number has no place there."""
+    own = redactor(key=["pin"])
+    own.json(b'{"pin":12345678}')
+    head = own.head(HttpRequest("GET", "/", [("X-A", "12345678"), ("X-B", "of 12345678")]))
+
+    one = "mcpmock:secret:pin"
+    assert [("X-A", f"{one}:2"), ("X-B", f"of {one}:2")] == head.headers
+
+
 def test_names_in_a_message_that_cannot_be_decoded() -> None:
     """Those of rules, and of what `paths` end in, whatever other rules there are."""
     torn = b'{"owner":"Ada","x":["Bob",{"y":"Cid"}],"o'

@@ -129,6 +129,13 @@ def test_base64_beside_another_encoding(text: bytes) -> None:
     assert shown == Redactor().text(raw)
 
 
+def test_a_secret_that_is_named_behind_a_place_where_it_stands() -> None:
+    """It goes from both."""
+    raw = b'{"a":"for c0rrect-horse","token":"c0rrect-horse","b":["c0rrect-horse!"]}'
+
+    assert raw.replace(b"c0rrect-horse", b"mcpmock:secret:token:1") == Redactor().json(raw)
+
+
 def test_a_placeholder_behind_a_new_secret_keeps_its_number() -> None:
     """The new one gets a higher one."""
     raw = b'{"token":"abc","b":["to mcpmock:secret:token:1",{"token":"mcpmock:secret:token:2"}]}'

@@ -52,6 +52,9 @@ SECRET_NAMES = [
     "bearer",
     "passcode",
     "Ocp-Apim-Subscription-Key",
+    "nextPassword",
+    "first_api_key",
+    "textSecret",
 ]
 ORDINARY_NAMES = [
     "progressToken",
