@@ -354,8 +354,8 @@ def _mcpmock_settings(request: pytest.FixtureRequest) -> Settings:
 
     with without_traceback():
         settings = settings_of(request.node)
-    if settings.may_be_born:
-        settings = settings.as_born(server_uses(request.config).store.is_born(settings.path))
+        if settings.may_be_born:
+            settings = settings.as_born(server_uses(request.config).store.is_born(settings.path))
     request.node.stash[_settings] = settings
     return settings
 

@@ -380,11 +380,16 @@ def _locked(path: Path, flags: int = 0) -> Iterator[int | None]:
 
 
 def is_missing(path: Path) -> bool:
-    """Return whether there is no recording to play: no file, or an empty one. Raises OSError."""
-    if not path.is_file():
-        return not path.exists()
-    with path.open("rb") as file:
-        return is_blank(file.read(_MAX_HEADER_BYTES))
+    """Return whether there is no recording to play: no file, or an empty one. Raises
+    CassetteError.
+    """
+    try:
+        if not path.is_file():
+            return not path.exists()
+        with path.open("rb") as file:
+            return is_blank(file.read(_MAX_HEADER_BYTES))
+    except OSError as error:
+        raise unusable(path, error, written=False) from error
 
 
 def is_recorded(path: Path) -> bool:

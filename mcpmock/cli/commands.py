@@ -4,8 +4,10 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import click
@@ -22,6 +24,9 @@ COMMANDS = (
     "login", "logout", "mcp", "merge", "proxy", "record", "recover", "redact", "replay", "report",
     "review", "rules", "run", "scan", "show", "stats", "unwrap", "verify", "watch", "wrap",
 )  # fmt: skip
+
+_UNSEEN = (errno.EACCES, errno.ENAMETOOLONG)
+"""Why the system may not even say whether there is such a file."""
 
 
 class _Context(click.Context):
@@ -97,7 +102,7 @@ def run() -> int:
         return error.exit_code
     except BaseExceptionGroup as group:
         return _complain(_only(group))
-    except McpMockError as error:
+    except (McpMockError, OSError) as error:
         return _complain(error)
     return status if isinstance(status, int) else 0
 
@@ -119,6 +124,10 @@ def _complain(error: BaseException) -> int:
     """
     if isinstance(error, KeyboardInterrupt):
         return STATUS
+    if isinstance(error, OSError) and error.errno in _UNSEEN and isinstance(error.filename, str):
+        from mcpmock.cassette.file import unusable
+
+        error = unusable(Path(error.filename), error, written=False)
     if not isinstance(error, McpMockError):
         raise error
     if not (isinstance(error, OutputLost) and error.reader_left):

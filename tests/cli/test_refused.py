@@ -39,7 +39,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-@pytest.mark.parametrize("wrong", ["damaged", "notes", "none"])
+@pytest.mark.parametrize("wrong", ["damaged", "notes", "none", pytest.param("x" * 300, id="long")])
 @pytest.mark.parametrize("command", READING)
 def test_what_is_no_whole_cassette(run: Run, folder: Path, command: str, wrong: str) -> None:
     """One line that names it, status 3; nothing is printed, started or written."""

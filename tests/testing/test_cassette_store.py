@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from mcpmock.errors import CassetteError
 from mcpmock.testing.cassette_store import CassetteStore
 from mcpmock.testing.settings import Settings
 from tests.support.takes import said, take
@@ -48,6 +49,20 @@ def test_tests_that_share_a_cassette(
     assert first.split() == said(file.read_bytes())
     run(CassetteStore(tmp_path), settings, "one")
     assert both.split() == said(file.read_bytes())
+
+
+def test_a_cassette_that_cannot_be_read(
+    tmp_path: Path, file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is not missing; the error names it."""
+
+    def refuse(path: Path, *_: object) -> None:
+        raise PermissionError(13, "Permission denied", str(path))
+
+    monkeypatch.setattr(Path, "open", refuse)
+
+    with pytest.raises(CassetteError, match=r"a\.jsonl: permission denied; "):
+        CassetteStore(tmp_path).is_born(file)
 
 
 def test_a_test_that_runs_twice(tmp_path: Path) -> None:
