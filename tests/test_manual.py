@@ -215,8 +215,9 @@ def typed(command: str, folder: Path) -> subprocess.Popen[str]:
     environment["XDG_DATA_HOME"] = str(folder / "data")  # nothing in the home of the tester
     # The plugin of this tree, whatever is installed; of the others, which take twice as long to
     # import as pytest, those that the examples name.
-    named = {file.read_text("utf-8").count("pytest.mark.trio") for file in folder.glob("test_*.py")}
-    plugins = ["anyio", "mcpmock.pytest_plugin", *["pytest_trio.plugin"] * any(named)]
+    tests = [file.read_text("utf-8") for file in folder.glob("test_*.py")]
+    plugins = ["anyio", "mcpmock.pytest_plugin"]
+    plugins += ["pytest_trio.plugin"] * any("pytest.mark.trio" in text for text in tests)
     environment["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
     environment["PYTEST_ADDOPTS"] = " ".join(f"-p {name}" for name in plugins)
     line = command if re.search(r"[|>&;]", command) else f"exec {command}"

@@ -12,7 +12,7 @@ from mcpmock.options import converter as _converter  # noqa: F401
 from mcpmock.testing.settings import Settings, settings_of
 from tests.support.weather import write_weather
 
-PLUGIN = ("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin")
+PLUGIN = ("-p", "mcpmock.pytest_plugin")
 MODULE = """
 import pytest
 mark = pytest.mark.mcpmock

@@ -12,7 +12,7 @@ from mcpmock.testing.servers import using
 from mcpmock.testing.settings import Settings, settings_of
 from tests.support.weather import write_weather
 
-PLUGIN = ("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin")
+PLUGIN = ("-p", "mcpmock.pytest_plugin")
 
 
 def playing(pytester: pytest.Pytester, source: str, *arguments: str) -> dict[str, object]:

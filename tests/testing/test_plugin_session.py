@@ -10,7 +10,7 @@ import pytest
 from mcpmock.testing.plugin_session import EXPECTED, FOLDER, PluginSession
 from mcpmock.testing.unused import CassetteUse
 
-PLUGIN = ("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin")
+PLUGIN = ("-p", "mcpmock.pytest_plugin")
 
 
 def report(test: str, *left: str) -> pytest.TestReport:

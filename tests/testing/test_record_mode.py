@@ -35,6 +35,6 @@ def test_no_mode() -> None:
 def test_from_a_run(monkeypatch: pytest.MonkeyPatch, pytester: pytest.Pytester) -> None:
     """The options of the plugin and the environment."""
     monkeypatch.setenv(ENVIRONMENT, "all")
-    config = pytester.parseconfig("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin")
+    config = pytester.parseconfig("-p", "mcpmock.pytest_plugin")
 
     assert "all" == config_mode(config)

@@ -10,7 +10,7 @@ import pytest
 from mcpmock.stubs.builder import Stub
 from mcpmock.testing.settings import Settings, file_name, settings_of
 
-PLUGIN = ("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin")
+PLUGIN = ("-p", "mcpmock.pytest_plugin")
 
 
 def item_of(pytester: pytest.Pytester, marker: str) -> pytest.Item:

@@ -234,7 +234,7 @@ def test_the_report_of_a_worker() -> None:
     assert {"/a.jsonl": ["one", "two"]} == tally.expected
 
 
-PLUGIN = ("-p", "no:mcpmock", "-p", "mcpmock.pytest_plugin")
+PLUGIN = ("-p", "mcpmock.pytest_plugin")
 SOURCE = """
 import pytest
 
