@@ -35,7 +35,9 @@ class UriTemplate:
         uri, at, reached = _encoded(uri), 0, {0}
         for found in _EXPRESSION.finditer(self.text):
             reached = _after_literal(uri, reached, _encoded(self.text[at : found.start()]))
-            reached = _after_expression(uri, reached, found[1])
+            # FastMCP writes `{path*}` for what takes slashes.
+            operator = found[1] or "+" * found[2].endswith("*")
+            reached = _after_expression(uri, reached, operator)
             at = found.end()
         return len(uri) in _after_literal(uri, reached, _encoded(self.text[at:]))
 

@@ -21,6 +21,8 @@ from mcpmock.coverage.uri_template import UriTemplate
         ("demo://{id}/text", "demo://1/text", True),
         ("demo://{id}/text", "demo://1/2/text", False),
         ("file:///{+path}", "file:///a/b c", True),
+        ("file:///{path*}", "file:///a/b c", True),
+        ("file:///{path*}/x", "file:///a/b", False),
         ("file://{/path*}", "file:///a/b", True),
         ("file://{/path*}", "file://", True),
         ("file://{/path*}x", "file://a/bx", False),
