@@ -283,3 +283,14 @@ def test_a_take_whose_header_is_lost(before: bytes) -> None:
         found.line, found.take, found.event, found.path
     )  # fmt: skip
     assert b"pa55word-x" not in redact_cassette(before + NAMED).data
+
+
+def test_the_url_of_a_header() -> None:
+    """It loses its secrets as a URL does."""
+    header = (
+        b'{"mcpmock":1,"tool":"t","transport":"sse","target":"https://h.example/x?token=abc"}\n'
+    )
+    [line] = redact_cassette(header).data.splitlines()
+
+    target = json.loads(line)["target"]
+    assert "https://h.example/x?token=mcpmock:secret:token:1" == target

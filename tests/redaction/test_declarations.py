@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from mcpmock.protocol.messages import S2C, Frame
 from mcpmock.redaction.redactor import Redactor
 from tests.support import response
 
@@ -60,7 +61,7 @@ def declared(text: str) -> dict[str, Any]:
 def test_examples_stay(text: str, place: str) -> None:
     """A list that is replayed is the list that was recorded, to the byte."""
     raw = response(1, declared(text)[place])
-    assert raw == Redactor().json(raw)
+    assert raw == Redactor().json(raw) == Redactor().frame(Frame(S2C, raw)).raw
 
 
 @pytest.mark.parametrize("place", declared(""))
