@@ -20,7 +20,7 @@ from mcpmock.matching.paths import Place, spell_step
 from mcpmock.protocol.mirrored_headers import is_mirror
 
 from .header_profile import Fingerprint
-from .request_key import MatchSubject, canonical, named
+from .request_key import BATCH, MatchSubject, canonical, named
 from .variables import Bindings, Leaves, Mismatch, compare, unify
 
 FIXED_NAMES = ("tools/call", "prompts/get")
@@ -59,16 +59,16 @@ class Loosened:
 
 
 def loosen(rules: MatchRules, method: str, params: Any, *, whole: bool = False) -> Loosened:
-    """Return a message of this method as rules leave it; of a batch (method `batch`, params
+    """Return a message of this method as rules leave it; of a batch (method BATCH, params
     `[[method, params], ...]`) each member. With `whole`, all of it may differ.
     """
-    items = params if method == "batch" else [(method, params)]
+    items = params if method == BATCH else [(method, params)]
     documents = [{"params": inner} for _, inner in items]
     labels: list[Label] = []
     selected: Selected = {}
     outer: set[Place] = set()
     for number, ((inner, its), document) in enumerate(zip(items, documents, strict=True)):
-        at: Place = (number,) if method == "batch" else ()
+        at: Place = (number,) if method == BATCH else ()
         name = named(inner, its)
         labels.append((inner, name if inner in FIXED_NAMES else ""))
         for rule in rules.of(inner, (inner, name)):
@@ -79,7 +79,7 @@ def loosen(rules: MatchRules, method: str, params: Any, *, whole: bool = False) 
                 place = (*at, *found)
                 selected[place] = (*selected.get(place, ()), rule)
             outer.update((*at, *place) for place in rule.query.outer_places(document))
-    message: Any = documents if method == "batch" else documents[0]
+    message: Any = documents if method == BATCH else documents[0]
     if whole or () in outer:
         return Loosened((method, *labels), b"", selected, {(): message})
     tree, values = _outermost(message, outer)
@@ -118,7 +118,7 @@ def all_differences(
         if not found.allowed:
             # As `compare` has it, in the params; of a batch in the list of methods and params.
             first, rest = found.place[:1], found.place[1:]
-            place = (*first, 1, *rest[1:]) if live.method == "batch" and first else rest
+            place = (*first, 1, *rest[1:]) if live.method == BATCH and first else rest
             path = "$" + "".join(map(spell_step, place))
             denied.append(attrs.evolve(found, path=path, place=place))
         else:

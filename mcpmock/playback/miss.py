@@ -30,7 +30,7 @@ from mcpmock.protocol.messages import (
 from mcpmock.protocol.methods import NAMES
 
 from .request_assembly import ClientMessage
-from .request_key import as_written, named
+from .request_key import BATCH, as_written, named
 from .variables import Bindings, Mismatch
 
 if TYPE_CHECKING:
@@ -220,7 +220,7 @@ def propose_rules(
     found: dict[ProposedRule, None] = {}
     for one in differences:
         inner, its, place = method, params, one.place
-        if method == "batch":
+        if method == BATCH:
             if len(place) < 2 or place[1] != 1:
                 return ()
             (inner, its), place = params[place[0]], place[2:]

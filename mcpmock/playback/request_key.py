@@ -48,6 +48,8 @@ META_LEVEL = 4
 """The level that ignores them. Agents put ids of their own there, new ones for each call."""
 BY_METHOD_ALONE = {"initialize", "server/discover"}
 """The handshakes."""
+BATCH = "a batch"
+"""What stands for the method of a batch: a server may have one that is named `batch`."""
 _WEIGHTS = {"$.protocolVersion": 10_000, "$.clientInfo.name": 100}
 _VOLATILE = {"progressToken", "traceparent", "tracestate", "baggage"}
 _OPTIONAL = frozenset(("_meta", "arguments", "context", "cursor"))
@@ -91,7 +93,7 @@ class MatchSubject(msgspec.Struct, frozen=True):
         if not level:
             return self.params
         drop = is_own_meta if level >= META_LEVEL else _IDENTITY.__contains__
-        if self.method == "batch" and isinstance(self.params, list):
+        if self.method == BATCH and isinstance(self.params, list):
             return [[method, _without_meta(params, drop)] for method, params in self.params]
         return _without_meta(self.params, drop)
 
@@ -107,7 +109,7 @@ class MatchSubject(msgspec.Struct, frozen=True):
 
     def _members(self, chosen: Callable[[str], bool]) -> dict[Place, Any]:
         """Return these members of `_meta`; of a batch those of each item."""
-        batch = self.method == "batch" and isinstance(self.params, list)
+        batch = self.method == BATCH and isinstance(self.params, list)
         items = [params for _, params in self.params] if batch else [self.params]
         metas = (item.get("_meta") if isinstance(item, dict) else None for item in items)
         return {
@@ -178,7 +180,7 @@ def match_subject(frame: Frame, head: HttpRequest | None = None) -> MatchSubject
     http = None if head is None else fingerprint(head, with_path=False)
     if isinstance(content, Batch):
         items = [_message_subject(item) for item in parse_items(frame.raw)]
-        return MatchSubject("batch", [[item.method, item.params] for item in items if item], http)
+        return MatchSubject(BATCH, [[item.method, item.params] for item in items if item], http)
     return _message_subject(content, http)
 
 

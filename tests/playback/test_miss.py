@@ -8,6 +8,9 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
+from mcpmock.matching.match_rule import MatchRules
+from mcpmock.options.replay import MissAction
+from mcpmock.pipeline.stage import Send
 from mcpmock.playback.miss import STUBBED, Miss, NearMiss, miss_error
 from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
 from mcpmock.playback.session_player import SessionPlayer
@@ -17,11 +20,15 @@ from tests.support import (
     STREAM,
     answers,
     batch,
+    c,
+    c2s,
+    cassette,
     in_session,
     over_http,
     post,
     request,
     response,
+    s,
     script,
 )
 
@@ -111,6 +118,43 @@ def test_a_message_about_texts_that_look_alike(recorded: str, asked: str, said: 
 def test_a_miss_of_an_odd_method() -> None:
     """A method that no encoder takes can be named too."""
     assert 1 == value(miss_error([b"1"], Miss("\ud800", ()), batch=False).raw)["id"]
+
+
+@pytest.mark.parametrize("rules", [None, MatchRules.parse(["$.other"])])
+@pytest.mark.parametrize("on_miss", ["error", "nearest"])
+@pytest.mark.parametrize(
+    ("recorded", "asked"),
+    [
+        ({"a": [0, 1, 2]}, {"a": [0, 5, 2]}),
+        ({"a": [0, 1]}, {"a": [0, 5]}),
+        ({"a": {"b": 1}}, {"a": {"b": 2}}),
+        ([1, 2], [1, 3]),
+        ([[1, 2]], [[1, 3]]),
+        ([["x", {"a": 1}]], [["x", {"a": 3}]]),
+        ([["x", {"n": 1}]], [["x", {"n": 2}]]),
+    ],
+)
+def test_a_method_that_is_named_batch(
+    recorded: Any, asked: Any, on_miss: MissAction, rules: MatchRules | None
+) -> None:
+    """It is one as any other, and none of its requests is a batch."""
+    batched, answer = batch(request(1, "x", {"n": 1})), batch(response(1, {"batch": 1}))
+    steps = [c(batched), s(answer), c(request(1, "batch", recorded)), s(response(1, {"one": 1}))]
+    options = PlayerOptions(rules=rules, on_miss=on_miss)
+    player = SessionPlayer(SessionSelection(cassette(*steps), options))
+    player.begin(0)
+
+    def said(raw: bytes) -> bytes:
+        return b"".join(
+            frame.raw
+            for action in player.feed([c2s(raw)], 0)
+            if isinstance(action, Send)
+            for frame in action.frames
+        )
+
+    answered = on_miss == "nearest"
+    assert (b'"one":1' in said(request(7, "batch", asked))) is answered
+    assert (b'"batch":1' in said(batch(request(8, "x", {"n": 2})))) is answered
 
 
 @pytest.mark.parametrize("stateless", [False, True])
