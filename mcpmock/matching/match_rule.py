@@ -115,7 +115,7 @@ class MatchRules:
 
     rules: tuple[MatchRule, ...] = ()
     echo: tuple[MatchRule, ...] = ()
-    applied: set[MatchRule] = attrs.field(factory=set, init=False, eq=False, repr=False)
+    applied: set[MatchRule] = attrs.field(factory=set, kw_only=True, eq=False, repr=False)
     """Those that selected something in a message so far."""
     _known: dict[tuple[str, Label], tuple[MatchRule, ...]] = attrs.field(
         factory=dict, init=False, eq=False, repr=False

@@ -39,8 +39,11 @@ class IgnoreRules:
         return cls(MatchRules.parse(ignore, like), Tolerance.parse(tolerance))
 
     def with_rules(self, rules: MatchRules | None) -> IgnoreRules:
-        """Return the same with these rules besides."""
-        return attrs.evolve(self, places=self.places + rules) if rules else self
+        """Return the same with these rules besides, which notes together what applied."""
+        if not rules:
+            return self
+        places = attrs.evolve(self.places + rules, applied=self.places.applied)
+        return attrs.evolve(self, places=places)
 
 
 @attrs.define
@@ -91,8 +94,11 @@ class Leeway:
     @property
     def _all_selected(self) -> tuple[Selected, Selected]:
         if self._selected is None:
-            mine = self.rules.places.of(self.method, self.call)
+            places = self.rules.places
+            mine = places.of(self.method, self.call)
             self._selected = select(mine, self.old), select(mine, self.new)
+            for selected in self._selected:
+                places.applied.update(*selected.values())
         return self._selected
 
     def _rules_above(

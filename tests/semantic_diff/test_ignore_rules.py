@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from mcpmock.cassette.model import Cassette
+from mcpmock.matching.match_rule import MatchRules
+from mcpmock.semantic_diff.compare import compare
 from mcpmock.semantic_diff.ignore_rules import IgnoreRules, Leeway
 from mcpmock.semantic_diff.severity import Item
+from tests.support import c, cassette, request, response, s
 
 CALL = ("tools/call", "now")
 DOCUMENT = {"result": {"content": [{"text": "a"}, {"text": "b"}], "_meta": {"x": 1}}}
@@ -55,3 +59,23 @@ def test_lists_without_an_order() -> None:
     assert found.is_unordered(("result", "content"))
     assert not found.is_unordered(("result",))
     assert not leeway().is_unordered(("result", "content"))
+
+
+@pytest.mark.parametrize("beside", [None, MatchRules.parse(["$.result.other"])])
+def test_what_applied_is_noted(beside: MatchRules | None) -> None:
+    """Also by the rules that others stand beside, and where no message has the place: a list that
+    comes in pages is compared as one.
+    """
+
+    def pages(title: str) -> Cassette:
+        return cassette(
+            c(request(1, "tools/list")),
+            s(response(1, {"tools": [{"name": "a"}], "nextCursor": "2"})),
+            c(request(2, "tools/list", {"cursor": "2"})),
+            s(response(2, {"tools": [{"name": "b", "title": title}]})),
+        )
+
+    rules = IgnoreRules.parse(["$.result.tools[1].title", "$.result.tools[2]"])
+
+    assert 1 == compare(pages("B"), pages("C"), rules.with_rules(beside)).ignored
+    assert ["$.result.tools[1].title"] == [rule.text for rule in rules.places.applied]
