@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from mcpmock.options.units import shown
-from mcpmock.protocol.messages import encode
 
-from .event_order import EventOrder, written_order
+from .event_order import EventOrder
 from .fault import Fault, PlanError
 from .match import Match
 from .registry import KINDS
@@ -180,38 +179,6 @@ def _read_value(text: str) -> Any:
         return tomllib.loads(f"value = {text}")["value"]
     except (tomllib.TOMLDecodeError, KeyError):
         return text
-
-
-def plan_text(plan: Plan) -> str:
-    """Return the plan as TOML, which `read_plan` reads. Knobs that have their usual value are left
-    out.
-    """
-    lines = [f"seed = {plan.seed}"]
-    if plan.schedule is not None:
-        lines += ["", *written_order(plan.schedule)]
-    for fault in plan.faults:
-        lines += ["", "[[fault]]", f'kind = "{fault.kind}"']
-        for key, value in _changed_fields(fault).items():
-            lines.append(f"{key} = {_toml(_changed_fields(value) if key == 'match' else value)}")
-    return "\n".join(lines) + "\n"
-
-
-def _changed_fields(value: Any) -> dict[str, Any]:
-    """Return the fields that have another value than they have by default."""
-    found = {}
-    for field in attrs.fields(type(value)):
-        usual = field.default
-        usual = usual.factory() if isinstance(usual, attrs.Factory) else usual  # type: ignore[arg-type]
-        if (given := getattr(value, field.name)) != usual:
-            found[field.name] = given
-    return found
-
-
-def _toml(value: Any) -> str:
-    """Return a value of a knob: TOML writes texts, numbers and lists as JSON does."""
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{key} = {_toml(one)}" for key, one in value.items()) + " }"
-    return encode(value).decode()
 
 
 @cache

@@ -12,10 +12,15 @@ from typing import Any
 
 import attrs
 
+from mcpmock.lazy_pattern import lazy_pattern
+
+from .event_order import written_order
 from .fault import Fault, PlanError
 from .match import Match
-from .plan import fault_of
+from .plan import Plan, fault_of
 from .registry import KINDS
+
+_BARE_KEY = lazy_pattern(r"[A-Za-z0-9_-]+")
 
 
 def shorthand_of(fault: Fault) -> str | None:
@@ -30,13 +35,30 @@ def shorthand_of(fault: Fault) -> str | None:
         return None
 
 
+def plan_text(plan: Plan) -> str:
+    """Return the plan as TOML, which `load_plan` reads. Knobs that have their usual value are left
+    out.
+    """
+    lines = [f"seed = {plan.seed}"]
+    if plan.schedule is not None:
+        lines += ["", *written_order(plan.schedule)]
+    for fault in plan.faults:
+        lines += ["", "[[fault]]", f'kind = "{fault.kind}"']
+        for key, value in _changed_fields(fault).items():
+            written = _changed_fields(value) if key == "match" else value
+            lines.append(f"{key} = {spell_toml(written)}")
+    return "\n".join(lines) + "\n"
+
+
 def _changed_fields(values: Fault | Match) -> dict[str, Any]:
     """Return the fields that differ from their defaults."""
-    return {
-        field.name: value
-        for field in attrs.fields(type(values))
-        if (value := getattr(values, field.name)) != field.default
-    }
+    found = {}
+    for field in attrs.fields(type(values)):
+        usual = field.default
+        usual = usual.factory() if isinstance(usual, attrs.Factory) else usual  # type: ignore[arg-type]
+        if (value := getattr(values, field.name)) != usual:
+            found[field.name] = value
+    return found
 
 
 def spell_shorthand(kind: str, knobs: Mapping[str, Any]) -> str:
@@ -49,12 +71,19 @@ def spell_shorthand(kind: str, knobs: Mapping[str, Any]) -> str:
 
 
 def spell_toml(value: Any) -> str:
-    """Return a value as TOML writes it."""
+    """Return a value as TOML writes it, which has all of JSON but null and lone surrogates."""
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{name} = {spell_toml(one)}" for name, one in value.items()) + " }"
+        members = (f"{_spell_key(name)} = {spell_toml(one)}" for name, one in value.items())
+        return "{ " + ", ".join(members) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(map(spell_toml, value)) + "]"
-    return json.dumps(value, ensure_ascii=False)
+    if isinstance(value, float):
+        return repr(value)  # `inf`, where JSON has nothing
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _spell_key(name: str) -> str:
+    return name if _BARE_KEY.fullmatch(name) else spell_toml(name)
 
 
 def _spell_bare(value: Any) -> str:

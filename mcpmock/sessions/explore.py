@@ -28,7 +28,7 @@ from mcpmock.explore.results import (
 )
 from mcpmock.explore.shrink import Shrinking, shrink
 from mcpmock.explore.variant import Variant
-from mcpmock.faults.plan import plan_text
+from mcpmock.faults.shorthand import plan_text
 from mcpmock.platforms import KILL, session_members
 from mcpmock.redaction.cassettes import redact_cassette
 from mcpmock.redaction.redaction_rules import NO_OWN_RULES, rules_of_header

@@ -8,7 +8,8 @@ from mcpmock.faults.event_order import EventOrder, written_order
 from mcpmock.faults.fault import PlanError
 from mcpmock.faults.kinds.cancel import Cancel
 from mcpmock.faults.kinds.timing import Delay
-from mcpmock.faults.plan import Plan, plan_text, read_plan
+from mcpmock.faults.plan import Plan, read_plan
+from mcpmock.faults.shorthand import plan_text
 from tests.support import OPENING, c, call, cassette, response, s
 
 RECORDED = cassette(*OPENING, c(call(1, "a")), s(response(1)), c(call(2, "b")), s(response(2)))

@@ -18,9 +18,10 @@ from mcpmock.faults.kinds.process import Exit
 from mcpmock.faults.kinds.sse import SseCommentStorm, SseRetry
 from mcpmock.faults.kinds.timing import Bandwidth, Delay, Hold, Latency, Slicer
 from mcpmock.faults.match import Match
-from mcpmock.faults.plan import Plan, fault_of, plan_text, read_plan, table_of
+from mcpmock.faults.plan import Plan, fault_of, read_plan, table_of
 from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.registry import KINDS
+from mcpmock.faults.shorthand import plan_text
 from tests.support import c, call, cassette, response, s
 
 RECORDED = cassette(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
 from mcpmock.faults.fault import Fault
@@ -11,9 +13,9 @@ from mcpmock.faults.kinds.errors import ToolError
 from mcpmock.faults.kinds.loss import Drop
 from mcpmock.faults.kinds.timing import Bandwidth, Latency
 from mcpmock.faults.match import Match
-from mcpmock.faults.plan import fault_of
+from mcpmock.faults.plan import Plan, fault_of, read_plan
 from mcpmock.faults.races.fault import CancelRace
-from mcpmock.faults.shorthand import shorthand_of
+from mcpmock.faults.shorthand import plan_text, shorthand_of
 
 FAULTS = [
     Drop(),
@@ -26,20 +28,30 @@ FAULTS = [
     ToolError(text="kaputt, wie gewünscht"),
     Replace(text='{"a": "b, c"}'),
     Replace(text="it's, x"),
+    *(
+        Drop(match=Match(path="$.arguments", equals=value))
+        for value in (
+            {"city": "Oslo", "in-it": [1.5, 1e300], "b_2": True},
+            {"a b": 1, "a.b": 2, "é": 3, "": 4, 'q"': 5, "new\nline": 6},
+            [math.inf, {"x y": {"z": "\x7f"}}],
+        )
+    ),
 ]
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=lambda fault: fault.title)
 def test_there_and_back(fault: Fault) -> None:
-    """What is spelled means the same."""
+    """What is spelled means the same, on the command line and in a file."""
     spelled = shorthand_of(fault)
 
     assert spelled is not None
     assert fault == fault_of(spelled)
+    assert (fault,) == read_plan(plan_text(Plan(faults=(fault,))), "p.toml").faults
 
 
 def test_what_has_no_spelling() -> None:
-    """Quotes in quotes."""
+    """Quotes in quotes, and null, which TOML has not."""
+    assert shorthand_of(Drop(match=Match(path="$.a", equals={"b": None}))) is None
     assert shorthand_of(Replace(text="'x\", y")) is None
     assert "drop" == shorthand_of(Drop())
     assert "tool_error:text=not now" == shorthand_of(ToolError(text="not now"))

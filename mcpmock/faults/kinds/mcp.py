@@ -119,8 +119,12 @@ class ToolVanishes(Fault, acts_on=On.REQUEST | On.RESPONSE, about=("tools/*",)):
             )
             return
         tools = decode(member(matched.frame.raw, "result", "tools") or b"[]")
-        left = [tool for tool in tools if not fnmatchcase(str(tool.get("name")), self.gone)]
-        if left == tools:
+        left = [
+            tool
+            for tool in (tools if isinstance(tools, list) else ())
+            if not (isinstance(tool, dict) and fnmatchcase(str(tool.get("name")), self.gone))
+        ]
+        if left == tools or not isinstance(tools, list):
             yield matched.passed()
             return
         yield _with_member(matched, ["result", "tools"], left)

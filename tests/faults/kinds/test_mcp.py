@@ -83,6 +83,13 @@ def test_tool_vanishes_the_list_has_it_no_more() -> None:
 
         assert {"tools": [{"name": "y"}], "nextCursor": "n"} == json.loads(said)["result"]
 
+    listed = response(1, {"tools": [1, None, "x1", {"name": "x1"}, {}]})
+    [said] = answered(ToolVanishes(gone="x*"), LIST, listed)
+    assert [1, None, "x1", {}] == json.loads(said)["result"]["tools"]
+    for tools in ("x1", {"name": "x1"}, None):
+        listed = response(1, {"tools": tools})
+        assert [listed] == answered(ToolVanishes(gone="x*"), LIST, listed)
+
 
 @pytest.mark.parametrize(
     ("knobs", "gone", "tool"),
