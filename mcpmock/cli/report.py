@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,7 +55,7 @@ def report(
 
     stem = file.name.removesuffix(".gz").removesuffix(".jsonl")
     path = reporting.output or file.with_name(f"{stem}.html")
-    _refuse_foreign(path, force=reporting.force)
+    _refuse_foreign(path, (file, other), force=reporting.force)
     exploration = _read_exploration(file)
     if exploration is not None:
         if other is not None or redacts:
@@ -116,11 +117,19 @@ def _load_redacted(path: Path, redaction: RedactionOptions) -> Cassette:
     return sorted_by_start(read(str(path), redact_cassette(data, rules).data))
 
 
-def _refuse_foreign(path: Path, *, force: bool) -> None:
-    """Raise CassetteError if there is something that is not a page of ours."""
+def _refuse_foreign(path: Path, shown: Sequence[Path | None], *, force: bool) -> None:
+    """Raise CassetteError if there is something that is not a page of ours, or, also by `force`,
+    what is to be `shown` or no file: reading a pipe would wait for ever.
+    """
     from mcpmock.view.html_page import MARK
 
-    if force or not path.exists():
+    if not path.exists():
+        return
+    if not path.is_file():
+        raise CassetteError(path, "is not a regular file", hint="name a file for the page")
+    if any(one is not None and one.exists() and path.samefile(one) for one in shown):
+        raise CassetteError(path, "is the recording itself", hint="name another file for the page")
+    if force:
         return
     try:
         with path.open("rb") as file:

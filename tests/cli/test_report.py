@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 import stat
 import zlib
 from pathlib import Path
+
+import pytest
 
 from tests.cli.conftest import Run
 from tests.support import HEADER, call, cassette_bytes
@@ -33,6 +36,37 @@ def test_a_file_of_others_is_kept(run: Run, file: Path) -> None:
     assert (3, "mine") == (status, page.read_text())
     assert "--force" in err
     assert 0 == run("report", file, "--force")[0]
+
+
+@pytest.mark.parametrize("force", [[], ["--force"]])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder", "link to a pipe"])
+def test_what_is_no_file_is_refused(
+    run: Run, file: Path, tmp_path: Path, kind: str, force: list[str]
+) -> None:
+    """Nothing is waited for, and nothing replaced."""
+    out = Path(os.devnull) if kind == "device" else tmp_path / "out"
+    if kind == "folder":
+        out.mkdir()
+    elif kind != "device":
+        os.mkfifo(tmp_path / "pipe")
+        out.symlink_to(tmp_path / "pipe")
+    status, _, err = run("report", file, "-o", out, *force)
+
+    assert (3, False) == (status, out.is_file())
+    assert "is not a regular file" in err
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_a_recording_is_not_its_page(run: Run, file: Path, tmp_path: Path, place: int) -> None:
+    """Not even --force puts a page in its place, by whatever name."""
+    other, link = tmp_path / "b.jsonl", tmp_path / "link"
+    before = file.read_bytes()
+    other.write_bytes(before)
+    link.symlink_to((file, other)[place])
+    status, _, err = run("report", file, other, "-o", link, "--force")
+
+    assert (3, before, before) == (status, file.read_bytes(), other.read_bytes())
+    assert "is the recording itself" in err
 
 
 def test_json(run: Run, file: Path, tmp_path: Path) -> None:
