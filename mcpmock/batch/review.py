@@ -76,7 +76,8 @@ def find_pending(paths: Iterable[Path], test: str | None = None) -> Iterator[Pen
     `test` or matches it. Raises CassetteError for a missing file, or one that is not a cassette.
     """
     for file in dict.fromkeys(file for path in paths for file in _files(path)):
-        cassette = file.with_name(file.name.replace(_MARK + ".", ".", 1))
+        stem, _, suffix = file.name.rpartition(_MARK)
+        cassette = file.with_name(stem + suffix)
         for name in dict.fromkeys(take.header.test for take in load(file).takes):
             if test is None or test == name or fnmatchcase(name or "", test):
                 yield PendingTest(file, cassette, name)

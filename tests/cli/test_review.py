@@ -126,6 +126,25 @@ def test_a_test_that_is_new(run: Run, folder: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("rejected", "cassette"),
+    [
+        ("a.rej.b.rej.jsonl", "a.rej.b.jsonl"),
+        ("a.rej.b.rej.jsonl.gz", "a.rej.b.jsonl.gz"),
+        ("test_w[x.rej.jsonl].rej.jsonl", "test_w[x.rej.jsonl].jsonl"),
+        ("a.rej.rej.jsonl", "a.rej.jsonl"),
+        ("a.rejected.rej.jsonl", "a.rejected.jsonl"),
+    ],
+)
+def test_a_cassette_has_any_name(run: Run, folder: Path, rejected: str, cassette: str) -> None:
+    """What was recorded beside a cassette goes into that one."""
+    pack = gzip.compress if rejected.endswith(".gz") else bytes
+    (folder / rejected).write_bytes(pack(take("1", "n")))
+
+    assert 0 == run("review", "--accept", folder / rejected)[0]
+    assert (True, False) == ((folder / cassette).exists(), (folder / rejected).exists())
+
+
+@pytest.mark.parametrize(
     ("arguments", "status", "words"),
     [
         (["--accept", "--list"], 2, "mutually exclusive"),
