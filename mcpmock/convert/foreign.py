@@ -216,7 +216,8 @@ def _read_mcpsnoop(entries: list[_JsonObject]) -> list[ForeignRun]:
         numbers.setdefault(entry.get("session_id", str), []).append(entry.get("seq", int))
     for known in numbers.values():
         known.sort()
-    for entry in entries:
+    # Over HTTP an answer may be written ahead of its request; the numbers are in the true order.
+    for entry in sorted(entries, key=lambda entry: entry.get("seq", int)):
         session = entry.get("session_id", str)
         moment = entry.time("ts")
         run = runs.get(session)
@@ -230,7 +231,7 @@ def _read_mcpsnoop(entries: list[_JsonObject]) -> list[ForeignRun]:
             lost = min(missing, _MAX_LOST_EVENTS)
             run.events.append(ForeignEvent(at_us, Gap(events=lost, reason="dropped by mcpsnoop")))
         _add_envelope(run, entry, at_us)
-    return list(runs.values())
+    return [runs[session] for session in numbers]
 
 
 def _add_envelope(run: ForeignRun, entry: _JsonObject, at_us: int) -> None:
@@ -240,8 +241,8 @@ def _add_envelope(run: ForeignRun, entry: _JsonObject, at_us: int) -> None:
     direction, text = entry.get("direction", str), entry.get("text", str, "")
     raw, redacted = entry.fields.get("raw"), entry.fields.get("redacted") == b"true"
     if direction == "meta":
-        command = (decode(raw or b"") or {}).get("command")
-        run.target = _argv(command)
+        about = decode(raw or b"")
+        run.target = _argv(about.get("command") if isinstance(about, dict) else None)
     elif direction == "stderr":
         line = text.encode("utf-8", "surrogatepass") + b"\n"
         run.events.append(ForeignEvent(at_us, Frame(S2C, line, b"", Stderr()), redacted))

@@ -9,6 +9,7 @@ documentation.
 from __future__ import annotations
 
 import json
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -148,11 +149,26 @@ def _plain(raw: Any) -> Any:
     return dump(json.loads(raw)) if isinstance(raw, bytes) and raw[:1] == b"{" else raw
 
 
-def test_mcpsnoop_numbers_that_changed_places_are_no_loss() -> None:
-    """Over HTTP two envelopes may be written in the other order than they were counted."""
-    (run,) = runs(lines(snoop(1, "c2s", raw=ASK), snoop(3, "s2c", raw=2), snoop(2, "s2c", raw=1)))
+@pytest.mark.parametrize("order", list(permutations(range(3))))
+def test_mcpsnoop_numbers_that_changed_places_are_no_loss(order: tuple[int, ...]) -> None:
+    """Over HTTP two envelopes may be written in the other order than they were counted: that is the
+    order of the messages.
+    """
+    said = snoop(1, "c2s", raw=ASK), snoop(2, "s2c", raw=1), snoop(3, "s2c", raw=2)
+    (run,) = runs(lines(*(said[place] for place in order)))
 
-    assert [C2S, S2C, S2C] == [way for _, way, _ in heard(run)]
+    asked = C2S, _plain(ASK)
+    assert [asked, (S2C, b"1"), (S2C, b"2")] == [(way, _plain(raw)) for _, way, raw in heard(run)]
+
+
+@pytest.mark.parametrize(
+    "about", [None, [1], "x", 1, True, {}, {"command": "x"}, {"command": [1]}, {"command": None}]
+)
+def test_mcpsnoop_may_say_no_command(about: Any) -> None:
+    """Then the cassette names none."""
+    (run,) = runs(lines(snoop(1, "meta", raw=about), snoop(2, "c2s", raw=ASK)))
+
+    assert (None, 1) == (run.target, len(run.events))
 
 
 def test_each_session_of_mcpsnoop_is_a_run() -> None:
