@@ -30,6 +30,7 @@ from mcpmock.explore.shrink import Shrinking, shrink
 from mcpmock.explore.variant import Variant
 from mcpmock.faults.shorthand import plan_text
 from mcpmock.platforms import KILL, session_members
+from mcpmock.printable import printable
 from mcpmock.redaction.cassettes import redact_cassette
 from mcpmock.redaction.redaction_rules import NO_OWN_RULES, rules_of_header
 from mcpmock.trials.oracle import Broken, Oracles
@@ -290,8 +291,9 @@ class Explorer:
         self.output.mkdir(parents=True, exist_ok=True)
         plan, cassette = self.output / f"failure-{n}.toml", self.output / f"failure-{n}.jsonl"
         played = best.variant.plan(self.limits.seed, strict=self.limits.strict)
-        heading = f"# {best.variant.text}\n# {broken.text}\n"
-        plan.write_text(heading + plan_text(played), "utf-8")
+        heading = f"# {printable(best.variant.text)}\n# {printable(broken.text)}\n"
+        # TOML has no lone surrogates, which ids may have.
+        plan.write_text(heading + plan_text(played), "utf-8", "backslashreplace")
         if best.cassette is not None:
             cassette.write_bytes(self.peer.encoded(best.cassette))
         return Failure(

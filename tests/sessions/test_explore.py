@@ -31,7 +31,9 @@ from mcpmock.explore.oracles import SERVER_ORACLES, Baseline
 from mcpmock.explore.results import Exploration, JudgedRun
 from mcpmock.explore.variant import Variant, VariantChange
 from mcpmock.faults.fault import Fault
+from mcpmock.faults.kinds.loss import Drop
 from mcpmock.faults.kinds.order import Duplicate
+from mcpmock.faults.match import Match
 from mcpmock.faults.races.fault import CancelRace
 from mcpmock.platforms import session_members
 from mcpmock.protocol.messages import decode
@@ -605,6 +607,27 @@ def test_one_silence_is_waited_for_in_full(tmp_path: Path) -> None:
 
     assert [10.0, 1.0, 1.0, *[1.0] * found.reruns] == peer.waited
     assert sum(peer.waited) == found.seconds
+
+
+class Loud(BusyMachine):
+    """A peer that fails with what it says, at a call with an id that is no text."""
+
+    async def run(self, variant: Variant, hang_limit: float) -> JudgedRun:
+        drop = Drop(match=Match(id="\ud800"))
+        change = VariantChange(kind="drop", at="", text="a\ud800\nb = 1", fault=drop)
+        broken = [Broken("ends-early", "x", "c\x1b[m\r\n[[fault]]")]
+        return JudgedRun(variant=Variant(changes=(change,)), reached=True, broken=broken)
+
+
+def test_a_plan_says_what_failed_in_comments(tmp_path: Path) -> None:
+    """Whatever the program said, or the recording has."""
+    [failure] = explored_by(Loud(), tmp_path, runs=1).failures
+    lines = Path(failure.plan).read_text("utf-8").splitlines()
+
+    assert lines[0].endswith(r": a\ud800\u000ab = 1")
+    assert r"# c\u001b[m\u000d\u000a[[fault]]" == lines[1]
+    assert r'match = { id = "\ud800" }' == lines[-1]
+    assert lines[2].startswith("seed = ")
 
 
 class Failing(BusyMachine):
