@@ -619,7 +619,14 @@ class Matcher:
             found = (self._with_distance(match, own) for match in islice(found, _MAX_COMPARED))
         else:
             return next(found, None)
-        return min(found, key=lambda match: match.distance, default=None)
+        matches: list[MatchResult] = []
+        for match in found:
+            if match.distance == (0, 0):
+                return (
+                    match  # none is nearer: of 1,000 equal handshakes the others are not compared
+                )
+            matches.append(match)
+        return min(matches, key=lambda match: match.distance, default=None)
 
     def _fitting(self, live: MatchSubject, request: bool, level: int) -> Iterator[MatchResult]:
         """Yield the unused client events that fit at one level, in recorded order."""

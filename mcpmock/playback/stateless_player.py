@@ -54,7 +54,7 @@ class StatelessPlayer(Player):
     def _repeats_nearer(
         self, candidate: Candidate, live: ClientMessage, match: MatchResult
     ) -> bool:
-        if self._strict or not live.is_handshake:
+        if self._strict or not live.is_handshake or match.distance == (0, 0):
             return False
         return self._distance(candidate, live, match.level) < match.distance
 

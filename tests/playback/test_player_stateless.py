@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from typing import Any
 
 import pytest
@@ -37,6 +38,7 @@ from tests.support import (
     s,
 )
 from tests.support.http_episodes import STATELESS
+from tests.support.steps import count_steps
 
 JSON = "200 application/json"
 
@@ -65,6 +67,34 @@ def test_callers_are_kept_apart() -> None:
         f"13 {JSON}", f'13 {response(1, {"b": 1}).decode()}', "13 eof",
         f'12 {response(1, {"a": 1}).decode()}', "12 eof",
     ] == came  # fmt: skip
+
+
+@pytest.mark.parametrize("stateless", [True, False])
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [
+        ("server/discover", {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}),
+        ("initialize", {"protocolVersion": "2025-11-25", "clientInfo": {"name": "c"}}),
+        ("tools/call", {"name": "x", "arguments": {}}),
+    ],
+)
+def test_many_that_are_equal(method: str, params: Any, stateless: bool) -> None:
+    """One of many costs no more than one of few, a handshake as a call."""
+
+    def steps(recorded: int) -> int:
+        exchanges = [
+            step
+            for x in range(recorded)
+            for step in (post(x, request(x, method, params)), answers(x, response(x)))
+        ]
+        take = over_http(in_session(1 if stateless else 2, *exchanges))
+        played = replay_http(take, stateless=stateless)
+        return min(
+            count_steps(partial(got, played, x, request(f"r{x}", method, params)))
+            for x in range(1000, 1010)
+        )
+
+    assert steps(200) <= steps(20)
 
 
 def test_alike_ones_are_dealt_and_the_last_one_stays() -> None:
