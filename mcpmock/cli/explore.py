@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -61,12 +62,26 @@ def explore(
     if again is not None:
         return _play_again(cassette, again, exploring, server)
     folder = exploring.output or Path(f"explore-{file.name.partition('.')[0]}")
+    _refuse_unusable(folder, exploring.junit)
     space = _space(cassette, side, kinds, exploring, server)
     peer = _peer(cassette, exploring, server, take=space.take, session=space.session)
     # The URL of a variable may be secret.
     target = shell_command(server.command or [server.url_env or server.url or ""])
     shown = ExploreOutput(encodable(file), target, console)
     return _run(peer, space, limits_of(exploring), folder, shown, exploring.junit)
+
+
+def _refuse_unusable(folder: Path, junit: Path | None) -> None:
+    """Raise CassetteError where nothing can be written: before a search, which may be long."""
+    from mcpmock.cassette.file import unusable
+
+    from .reports import refuse_cassettes
+
+    refuse_cassettes(junit)
+    nearest = next(one for one in (folder, *folder.parents) if one.exists())
+    reason = errno.EACCES if nearest.is_dir() else errno.ENOTDIR
+    if reason == errno.ENOTDIR or not os.access(nearest, os.W_OK | os.X_OK):
+        raise unusable(folder, OSError(reason, os.strerror(reason)))
 
 
 def _checked(exploring: ExploreOptions, server: ServerOptions) -> ServerOptions:

@@ -17,6 +17,7 @@ from typing import TypeVar
 import attrs
 import trio
 
+from mcpmock.cassette.file import unusable
 from mcpmock.cassette.model import Cassette, encode_cassette
 from mcpmock.explore.enumeration import Space
 from mcpmock.explore.results import (
@@ -288,14 +289,17 @@ class Explorer:
         return [runs[place] for place in range(len(variants))]
 
     def _written(self, n: int, best: JudgedRun, broken: Broken, rows: int, again: str) -> Failure:
-        self.output.mkdir(parents=True, exist_ok=True)
         plan, cassette = self.output / f"failure-{n}.toml", self.output / f"failure-{n}.jsonl"
         played = best.variant.plan(self.limits.seed, strict=self.limits.strict)
         heading = f"# {printable(best.variant.text)}\n# {printable(broken.text)}\n"
-        # TOML has no lone surrogates, which ids may have.
-        plan.write_text(heading + plan_text(played), "utf-8", "backslashreplace")
-        if best.cassette is not None:
-            cassette.write_bytes(self.peer.encoded(best.cassette))
+        try:
+            self.output.mkdir(parents=True, exist_ok=True)
+            # TOML has no lone surrogates, which ids may have.
+            plan.write_text(heading + plan_text(played), "utf-8", "backslashreplace")
+            if best.cassette is not None:
+                cassette.write_bytes(self.peer.encoded(best.cassette))
+        except OSError as error:
+            raise unusable(self.output, error) from error
         return Failure(
             n=n,
             broken=broken,
