@@ -103,7 +103,10 @@ def without_server(document: Document, keys: Keys, name: str, stretch: tuple[str
     """
     before, added = stretch
     if added and document.text.count(added) == 1:
-        text = document.text.replace(added, before)
+        front, _, behind = document.text.partition(added)
+        # The addition ended a last line that had no line break, and more was written since.
+        joins = isinstance(document, TomlDocument) and behind and front[-1:] not in ("", "\n")
+        text = front + (document.line_end if joins else before) + behind
     else:
         text = document.without_member((*keys, name))
     new = parse_config(document.file, text, may_be_blank=True)

@@ -116,6 +116,27 @@ def test_taken_out_of_a_file_that_changed(
         assert before == (servers_of(left, keys) if left else {})
 
 
+@pytest.mark.parametrize("later", ["# later\n", '[projects."/x"]\ntrust_level = "trusted"\n', "\n"])
+@pytest.mark.parametrize("text", [text for _, _, text in FILES[len(JSON) :] if text])
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+def test_what_was_written_behind_it_stays_a_line(
+    tmp_path: Path, machine: Machine, text: str, end: str, later: str
+) -> None:
+    """Codex writes tables of its own at the end of its file, which may have ended without a line
+    break.
+    """
+    file, text = tmp_path / "a.toml", text.rstrip() + end
+    file.write_bytes(text.encode())
+    config = ConfigFile(file, (), "user", ("mcp_servers",))
+    added(config, machine)
+    file.write_bytes((written(file) or b"") + later.encode())
+    assert not removed(config, machine)
+
+    left = (written(file) or b"").decode()
+    assert (text, later.strip()) == (left[: len(text)], left[len(text) :].strip())
+    assert left[len(text.rstrip()) :].startswith(("\n", "\r\n"))
+
+
 @pytest.mark.parametrize(
     "text",
     [
