@@ -196,10 +196,11 @@ def _launch_opencode(start: _Start) -> Launch:
     try:
         settings = json.loads(start.environment.get(_OPENCODE_VARIABLE) or "{}")
         servers = settings.setdefault("mcp", {})
-    except (ValueError, AttributeError) as error:
-        raise CannotLaunch(f"{_OPENCODE_VARIABLE} holds no JSON object; correct it") from error
-    for name, edit in start.edits.items():
-        servers.setdefault(name, {}).update(type="local", command=edit.entry.words)
+        for name, edit in start.edits.items():
+            servers.setdefault(name, {}).update(type="local", command=edit.entry.words)
+    except (ValueError, AttributeError, RecursionError) as error:
+        reason = "holds no JSON object with objects for `mcp` and its servers"
+        raise CannotLaunch(f"{_OPENCODE_VARIABLE} {reason}; correct it") from error
     variables = {_OPENCODE_VARIABLE: json.dumps(settings)}
     return Launch(start.words, _outputs(start.edits), environment=variables)
 

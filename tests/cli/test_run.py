@@ -175,7 +175,13 @@ def test_opencode(run: Run, home: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert {"theme": "x", "mcp": {"a": server}} == json.loads(told(home)[2] or "")
 
 
-@pytest.mark.parametrize("value", ["{", "[]"])
+@pytest.mark.parametrize(
+    "value",
+    [
+        *("{", "[]", "5", "null" * 2, '"x"', "[" * 100_000, '{"mcp": []}', '{"mcp": null}'),
+        *('{"mcp": "x"}', '{"mcp": {"a": 5}}', '{"mcp": {"a": null}}', '{"mcp": {"a": []}}'),
+    ],
+)
 def test_opencode_with_a_variable_that_is_no_object(
     run: Run, home: Path, monkeypatch: pytest.MonkeyPatch, value: str
 ) -> None:
@@ -183,7 +189,8 @@ def test_opencode_with_a_variable_that_is_no_object(
     monkeypatch.setenv("OPENCODE_CONFIG_CONTENT", value)
     put(home / ".config/opencode/opencode.json", '{"mcp": {"a": {"command": ["x"]}}}')
 
-    words = "OPENCODE_CONFIG_CONTENT holds no JSON object; correct it"
+    reason = "holds no JSON object with objects for `mcp` and its servers"
+    words = f"OPENCODE_CONFIG_CONTENT {reason}; correct it"
     assert (2, "", f"mcpmock: {words}\n") == run("run", "--", "opencode")
 
 
