@@ -36,6 +36,8 @@ FACTS = ("stderr", "end", "http", "sse", "body", "fault", "auth", "gap")
 KINDS = ("request", "response", "error", "notification", "opaque", *FACTS)
 _OUTCOMES = ("", "answered", "cancelled")
 _ANSWERED, _CANCELLED = 1, 2
+_MAX_TIME_US = (1 << 63) - 1
+"""The largest number in an array. A file that was edited may name a time beyond it."""
 PROBE = "server/discover"
 REFUSED = "refused"
 """The note on a probe that an older server refuses, and on its answer. That is how a client finds
@@ -417,7 +419,7 @@ class TakeAnnotator:
         return None if exchange is None else self._statuses.get(exchange)
 
     def _keep(self, row: Row) -> Row:
-        self._times.append(row.event.t)
+        self._times.append(max(-_MAX_TIME_US, min(row.event.t, _MAX_TIME_US)))
         self._tools.append(row.tool)
         self._outcomes.append(0)
         return row

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 
+import pytest
+
 from mcpmock.cassette.parser import read
 from mcpmock.view.timeline import Row, Timeline, exchange, raws, timeline
 from tests.support import (
@@ -170,6 +172,16 @@ def test_without_times_there_are_no_latencies() -> None:
     answer = {"n": 2, "d": "s2c", "m": {"jsonrpc": "2.0", "id": 1, "result": {}}}
 
     assert lines(asked, answer)[1].latency is None
+
+
+@pytest.mark.parametrize("asked_at", [0, -(1 << 63) - 1, 1 << 63, 10**30, -(10**30)])
+@pytest.mark.parametrize("answered_at", [0, -(1 << 63) - 1, 1 << 63, 10**30])
+def test_a_time_that_nobody_recorded_is_no_end(asked_at: int, answered_at: int) -> None:
+    """A file that was edited, or put together by a program, may have any."""
+    asked = {"n": 1, "t": asked_at, "d": "c2s", "m": {"jsonrpc": "2.0", "id": 1, "method": "a"}}
+    answer = {"n": 2, "t": answered_at, "d": "s2c", "m": {"jsonrpc": "2.0", "id": 1, "result": {}}}
+
+    assert ["request", "response"] == [row.kind for row in lines(asked, answer)]
 
 
 def test_an_exchange_is_a_request_and_all_that_belongs_to_it() -> None:
