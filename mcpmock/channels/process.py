@@ -163,9 +163,8 @@ class ProcessChannel(MessageChannel):
         self._child.kill(signum)
         if self._in_place:
             return True
-        if self._next_signals[0] != KILL:
-            self._next_signals = [KILL]
-            self._give(SIGNALLED_STEP_TIMEOUT_S)
+        self._next_signals = [KILL]
+        self._give(SIGNALLED_STEP_TIMEOUT_S)
         return False
 
     def leave_to_client(self) -> None:

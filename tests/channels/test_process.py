@@ -269,6 +269,30 @@ async def test_a_daemon_is_left_alone(tmp_path: Path) -> None:
     os.close(asks)
 
 
+@pytest.mark.parametrize(
+    "script",
+    ["sleep 60 >/dev/null 2>&1 & echo $!; exec cat >/dev/null", "echo $$; exec sleep 60"],
+    ids=["a daemon", "deaf"],
+)
+@pytest.mark.parametrize("in_place", [False, True])
+async def test_nothing_lives_beside_what_replaces_it(
+    monkeypatch: pytest.MonkeyPatch, script: str, in_place: bool
+) -> None:
+    """A child that is replaced is ended, also where its client decides else, and a grandchild that
+    let go of the pipes with it.
+    """
+    monkeypatch.setattr(process, "STEP_TIMEOUT_S", 0.05)
+    async with started(shell(script)) as channel:
+        pid = int((await channel.receive())[0].raw)
+        if in_place:
+            channel.leave_to_client()
+        async with trio.open_nursery() as nursery:
+            nursery.start_soon(everything, channel)
+            await channel.replace()
+
+    assert gone([pid], LIMIT)
+
+
 async def test_flushing() -> None:
     """It waits until the child has taken all that was sent."""
     async with started(shell("exec cat >/dev/null")) as channel:
@@ -395,6 +419,14 @@ async def test_a_server_whose_client_is_gone_is_ended(monkeypatch: pytest.Monkey
         channel.abandon()
 
         assert ProcessExit(signal=9) == (await everything(channel))[-1].fact
+
+
+async def test_one_that_is_ours_alone_is_not_abandoned() -> None:
+    """It gets no longer steps than any, and nothing ends it before the end of its input."""
+    async with started(["cat"]) as channel:
+        channel.abandon()
+
+        assert (inf, process.STEP_TIMEOUT_S) == (channel._patience.deadline, channel.step_timeout)
 
 
 async def test_a_grandchild_that_goes_on_talking_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from contextlib import nullcontext
+
 import pytest
 import trio
 from trio.testing import MockClock, memory_stream_pair, wait_all_tasks_blocked
@@ -89,8 +92,58 @@ async def test_a_reader_that_is_gone(autojump_clock: MockClock, lossy: bool) -> 
         with pytest.raises(trio.BrokenResourceError):
             await out.below(1)
     out.end()
+    await out.below(1)
 
     assert (0, False) == (out.held, out.done)
+
+
+class Leaving:
+    """A reader that is gone at the first write, or leaves `while_writing`."""
+
+    def __init__(self, while_writing: Callable[[], None] | None = None) -> None:
+        self.while_writing = while_writing
+        self.writes = 0
+
+    def write_now(self, data: bytes) -> int:
+        self.writes += 1
+        if self.while_writing is None:
+            raise trio.BrokenResourceError("gone")
+        return 0
+
+    async def write(self, data: memoryview) -> int:
+        assert self.while_writing is not None
+        self.while_writing()
+        await trio.lowlevel.checkpoint()
+        return len(data)
+
+
+@pytest.mark.parametrize("lossy", [False, True])
+async def test_a_reader_that_is_gone_at_once(autojump_clock: MockClock, lossy: bool) -> None:
+    """It is written to once: `run` returns, and a sender learns the reason of the first failure."""
+    sink, emptied = Leaving(), list[int]()
+    out = WriteQueue(sink, lambda: emptied.append(out.held), lossy=lossy)
+    for _ in range(2):
+        with nullcontext() if lossy else pytest.raises(trio.BrokenResourceError):
+            out.put(b"a")
+    with trio.fail_after(1):
+        await out.run()
+    out.drop(trio.BrokenResourceError("later"))
+    with nullcontext() if lossy else pytest.raises(trio.BrokenResourceError, match="gone"):
+        await out.below(1)
+    out.end()
+
+    assert (1, 0, []) == (sink.writes, out.held, emptied)
+
+
+async def test_what_is_dropped_while_it_is_written(autojump_clock: MockClock) -> None:
+    """It counts as held no longer, and its end is no emptied queue."""
+    emptied: list[int] = []
+    out = WriteQueue(Leaving(lambda: out.drop()), lambda: emptied.append(out.held), lossy=True)
+    out.put(b"abc")
+    await out.run()
+    out.end()
+
+    assert (0, []) == (out.held, emptied)
 
 
 @pytest.mark.e2e

@@ -10,13 +10,15 @@ from typing import Any
 
 import pytest
 import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
 
+from mcpmock.channels.channel import Receive
 from mcpmock.channels.process import ProcessChannel, start_process
 from mcpmock.channels.replaced_process import ReplacedProcess
 from mcpmock.errors import CannotStart
-from mcpmock.protocol.messages import C2S, Frame, ProcessExit, Stderr, StopSignal, StreamEnd
+from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, Stderr, StopSignal, StreamEnd
 from mcpmock.protocol.transport_facts import RestartStep
-from tests.support import c2s, hangs_up
+from tests.support import c2s, exits, hangs_up, logs, s2c
 from tests.support.processes import CHILDREN, GONE, gone, pids_in, scripted
 
 pytestmark = pytest.mark.e2e
@@ -145,9 +147,10 @@ async def test_a_client_that_decides() -> None:
 class Standing:
     """The end of a process that takes what is asked of it, or that is gone."""
 
-    def __init__(self, *, gone: bool) -> None:
+    def __init__(self, *, gone: bool = False) -> None:
         self.gone = gone
         self.asked: list[object] = []
+        self.says: list[Receive] = []
 
     def _ask(self, what: object) -> None:
         self.asked.append(what)
@@ -176,6 +179,17 @@ class Standing:
     def abandon(self) -> None:
         self.asked.append("abandoned")
 
+    async def replace(self) -> None:
+        self.asked.append("replaced")
+
+    async def run(self) -> None:
+        self.asked.append("run")
+
+    async def accept(self) -> Receive:
+        if not self.says:
+            raise trio.EndOfChannel
+        return self.says.pop(0)
+
     async def aclose(self) -> None:
         self.asked.append("closed")
 
@@ -199,3 +213,51 @@ async def test_what_is_asked_of_the_process(gone: bool) -> None:
     assert [[b"1"], "room", "flush", 15, "left", "abandoned", "closed"] == process.asked
     with pytest.raises(trio.EndOfChannel):
         await said()
+
+
+@pytest.mark.parametrize("asked", [[], ["left"], ["abandoned"], ["left", "abandoned"]])
+async def test_what_the_next_process_is_asked(asked: list[str]) -> None:
+    """What was asked of the one before, and to run."""
+    first, following = Standing(), Standing()
+
+    async def start() -> ProcessChannel:
+        return following  # type: ignore[return-value]
+
+    channel = ReplacedProcess(first, start, trio.sleep_forever)  # type: ignore[arg-type]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(channel.run)
+        await wait_all_tasks_blocked()
+        if "left" in asked:
+            channel.leave_to_client()
+        if "abandoned" in asked:
+            channel.abandon()
+        channel.send_nowait([BEGIN])
+        await wait_all_tasks_blocked()
+        nursery.cancel_scope.cancel()
+
+    assert ["run", *asked, [b""], "replaced"] == first.asked
+    assert [*asked, "run"] == following.asked
+
+
+async def test_what_a_replaced_process_says(autojump_clock: MockClock) -> None:
+    """Of what it still says its standard error is heard, and nothing else."""
+    first, following = Standing(), Standing()
+    say, said = trio.open_memory_channel[list[Frame]](9)
+    first.says.append(said.receive)
+
+    async def start() -> ProcessChannel:
+        return following  # type: ignore[return-value]
+
+    channel = ReplacedProcess(first, start, trio.sleep_forever)  # type: ignore[arg-type]
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(channel.run)
+        await channel.accept()  # what the channel says itself
+        receive = await channel.accept()
+        say.send_nowait([s2c(b"before")])
+        assert [b"before"] == [frame.raw for frame in await receive()]
+        channel.send_nowait([BEGIN])
+        await wait_all_tasks_blocked()
+        for frame in (s2c(b"behind"), exits(0), hangs_up(S2C), logs("bye\n")):
+            say.send_nowait([frame])
+        assert [b"bye\n"] == [frame.raw for frame in await receive()]
+        nursery.cancel_scope.cancel()

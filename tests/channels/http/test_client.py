@@ -391,6 +391,39 @@ async def test_a_client_that_leaves_while_we_connect(autojump_clock: MockClock) 
         assert 0.0 == trio.current_time()
 
 
+async def test_a_client_that_leaves_in_the_moment_of_the_connection(
+    autojump_clock: MockClock,
+) -> None:
+    """Nothing is sent on the connection, and it is closed."""
+    ours, theirs = memory_stream_pair()
+
+    async def connect() -> trio.abc.Stream:
+        there.channel.send_nowait(said(1, ExchangeEnd("closed")))
+        return ours
+
+    async with back(connect) as there:
+        assert [] == await everything(await there.send(*posted(1)))
+        assert b"" == await theirs.receive_some()
+
+
+async def test_a_client_that_leaves_in_the_moment_of_the_answer(
+    autojump_clock: MockClock,
+) -> None:
+    """Nothing of the answer comes behind its end."""
+
+    class Answers(Resets):
+        async def receive_some(self, max_bytes: int | None = None) -> bytes:
+            there.channel.send_nowait(said(1, ExchangeEnd("closed")))
+            return await super().receive_some(max_bytes)
+
+    async def connect() -> trio.abc.Stream:
+        await trio.lowlevel.checkpoint()
+        return Answers(answer(b"[]"))
+
+    async with back(connect) as there:
+        assert [] == await everything(await there.send(*posted(1)))
+
+
 @pytest.mark.parametrize("how", ["closed", "reset"])
 @pytest.mark.parametrize("make", [memory_stream_pair, socket_pair])
 @pytest.mark.parametrize("connected", [False, True])

@@ -34,6 +34,7 @@ from tests.channels.http.http_talking import (
     HOST,
     JSON,
     Peer,
+    Streams,
     chunked,
     everything,
     first,
@@ -42,6 +43,7 @@ from tests.channels.http.http_talking import (
     ok,
     post,
     shown,
+    socket_pair,
 )
 
 POSTED = ("POST", "/mcp")
@@ -629,10 +631,11 @@ async def test_an_answer_before_the_end_of_the_request(
         await everything(receive)
 
 
-async def test_an_answer_while_a_request_waits(autojump_clock: MockClock) -> None:
+@pytest.mark.parametrize("make", [lockstep_stream_pair, socket_pair])
+async def test_an_answer_while_a_request_waits(autojump_clock: MockClock, make: Streams) -> None:
     """A client that is silent then, because what it said is not taken, is not waited for."""
     async with front() as door:
-        client = door.connect(lockstep_stream_pair)
+        client = door.connect(make)
         whole = post(b"x" * 4 * MAX_HELD_BYTES)
         door.nursery.start_soon(client.send, whole[: 2 * MAX_HELD_BYTES])
         receive, _ = await first(channel := await door.conversation())
@@ -647,6 +650,7 @@ async def test_an_answer_while_a_request_waits(autojump_clock: MockClock) -> Non
         assert b"" == await client.rest()
         assert (1.0, []) == (trio.current_time(), door.told)
         await everything(receive)
+        await client.leave()
 
 
 @pytest.mark.parametrize("begun", [False, True], ids=["before the first byte", "in a stream"])

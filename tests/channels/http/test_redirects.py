@@ -6,8 +6,18 @@ import pytest
 import trio
 from trio.testing import MockClock
 
-from mcpmock.channels.http.client import MAX_SAID_BYTES
-from mcpmock.protocol.messages import C2S, S2C, ExchangeEnd, Fragment, Frame, SseMeta
+from mcpmock.channels.http.client import MAX_SAID_BYTES, Credentials
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    ExchangeEnd,
+    Fragment,
+    Frame,
+    HttpBody,
+    HttpResponse,
+    SseMeta,
+)
+from mcpmock.protocol.transport_facts import Headers
 from mcpmock.transports.locations import MAX_REDIRECTS
 from tests.channels.http.http_talking import (
     Back,
@@ -102,11 +112,27 @@ async def test_a_loop(autojump_clock: MockClock) -> None:
         assert 11 == there.connected
 
 
-async def test_exchanges_of_clients(autojump_clock: MockClock) -> None:
-    """Clients of ours see every redirect: it is theirs to follow."""
-    async with back() as there:
+class Bearer:
+    """The credentials that each request of `own` has."""
+
+    def fields(self) -> Headers:
+        return [("Authorization", "Bearer t")]
+
+    async def renew(self, refused: HttpResponse, sent: Headers) -> str | None:
+        raise AssertionError
+
+    def refused_anew(self) -> str:
+        raise AssertionError
+
+
+@pytest.mark.parametrize("credentials", [None, Bearer()])
+async def test_exchanges_of_clients(
+    autojump_clock: MockClock, credentials: Credentials | None
+) -> None:
+    """Clients of ours see every redirect: it is theirs to follow, whoever logs in."""
+    async with back(credentials=credentials) as there:
         receive = await there.send(*own())
-        there.nursery.start_soon(plays, there, (asked("POST", "/mcp", b"{}"), redirect("/mcp/")))
+        there.nursery.start_soon(plays, there, (b"POST /mcp ", redirect("/mcp/")))
 
         assert [307, BODY, "eof"] == shown(await everything(receive))
 
@@ -123,6 +149,18 @@ async def test_a_request_too_long_to_be_kept(autojump_clock: MockClock) -> None:
         there.nursery.start_soon(plays, there, (b"POST /mcp", redirect("/mcp/")))
 
         assert [307, BODY, "eof"] == shown(await everything(receive))
+
+
+async def test_a_request_that_a_fault_cuts(autojump_clock: MockClock) -> None:
+    """It is not sent again whole: the client sees the redirect."""
+    async with back(follows=True) as there:
+        head = request("POST", "/mcp", ("Content-Length", "9"))
+        cut = Frame(C2S, b'{"js', b"", HttpBody(more=True, unframed=True), exchange=1)
+        receive = await there.send(*said(1, head), cut)
+        there.nursery.start_soon(plays, there, (b"POST /mcp", redirect("/mcp/")))
+
+        assert [307, BODY, "eof"] == shown(await everything(receive))
+        assert 1 == there.connected
 
 
 async def test_a_client_that_leaves_meanwhile(autojump_clock: MockClock) -> None:
