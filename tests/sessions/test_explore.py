@@ -49,6 +49,7 @@ from mcpmock.sessions.explore import (
 )
 from mcpmock.sessions.explore_client import ExploredClient
 from mcpmock.sessions.explore_server import ExploredServer
+from mcpmock.sessions.run import Run
 from mcpmock.sessions.servers import Command
 from mcpmock.sessions.take import Say
 from mcpmock.trials.oracle import Broken
@@ -270,6 +271,29 @@ def test_how_long_a_server_may_take_to_end(in_full: bool, took: float, seconds: 
     peer.baseline = Baseline(end_seconds=took)
 
     assert seconds == peer._end_timeout(in_full=in_full)
+
+
+@pytest.mark.parametrize(("hang_limit", "seconds"), [(LEAST_TIMEOUT_S, 5.0), (1.0, 5.0)])
+async def test_a_server_is_given_the_time_to_end_that_it_needs(
+    monkeypatch: pytest.MonkeyPatch, hang_limit: float, seconds: float
+) -> None:
+    """The channel of each run is told."""
+    opened: list[Any] = []
+    real = Run.open_server
+
+    async def open_server(run: Run) -> Any:
+        opened.append(await real(run))
+        return opened[-1]
+
+    monkeypatch.setattr(Run, "open_server", open_server)
+    peer = ExploredServer(
+        cassette=cassette(c(INITIALIZE), s(WELCOME)),
+        server=Command(["sh", "-c", f"read -r _; echo '{WELCOME.decode()}'"]),
+        baseline=Baseline(end_seconds=1.0),
+    )
+    await peer.run(Variant(), hang_limit)
+
+    assert [seconds] == [one.step_timeout for one in opened]
 
 
 def client(program: str, *words: str) -> ExploredClient:

@@ -16,17 +16,18 @@ from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import ConversationEnd
 from mcpmock.channels.http.addresses import ListenAddress
+from mcpmock.channels.http.server import HttpServerChannel
 from mcpmock.errors import CassetteError, McpMockError
 from mcpmock.playback.player import PlayerOptions
 from mcpmock.redaction.cassettes import scan_cassette
 from mcpmock.sessions import http_front
-from mcpmock.sessions.http_front import MAX_SAID, mint, recorded_path
+from mcpmock.sessions.http_front import MAX_SAID, _Serving, mint, recorded_path
 from mcpmock.sessions.replay import Replay
 from mcpmock.sessions.run import Run, Setup, run_sessions
 from mcpmock.sessions.servers import Reach, Server
 from mcpmock.sessions.take import Recording
 from mcpmock.sessions.url_server import Url
-from mcpmock.transports.session_router import TransportKind
+from mcpmock.transports.session_router import SessionRouter, TransportKind
 from tests.sessions.web import URL, Web, running, web
 from tests.support import (
     HEADER,
@@ -214,6 +215,22 @@ async def test_sessions_are_told_apart(web: Web, tmp_path: Path) -> None:
 
     assert [1, 2, 3, 1] == [e.s for e in events if e.d == "c2s" and e.payload]
     assert 3 == len(web.reached)  # a channel for each conversation
+
+
+@pytest.mark.parametrize(("bare", "numbers"), [(True, [1, 2]), (False, [7, 7])])
+async def test_the_number_of_a_session(web: Web, bare: bool, numbers: list[int]) -> None:
+    """That of its conversation; one of the run where clients come over stdio as well."""
+
+    async def nothing() -> None:
+        await trio.lowlevel.checkpoint()
+
+    recording = Recording(output=Path("a.jsonl"))
+    run = Run(Setup(back=ServerStub(nothing), recording=recording, say=print))
+    serving = _Serving.of(run, web.front(), bare_recording=bare)
+    router = SessionRouter(TransportKind.STREAMABLE_HTTP, "/mcp")
+    client = HttpServerChannel(7, router, print, print)
+
+    assert numbers == [serving.conversation(client, router).number for _ in numbers]
 
 
 async def test_a_file_that_cannot_be_written(web: Web, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ NOT = "not an answer"
         (answers(1, b"nope"), f"HTTP 200 with content type application/json: {NOT}"),
         (answers(1, response(7)), f"HTTP 200 with content type application/json: {NOT}"),
         ([replies(1, 200, STREAM), ends(1)], "HTTP 200: the event stream ended without an answer"),
-        ([replies(1, 200, STREAM), *says(1, notification("x")), ends(1)],
+        ([replies(1, 200, STREAM), *says(1, notification("x"), event="message"), ends(1)],
          "HTTP 200: the event stream ended without an answer"),
         ([ends(1, "reset")],
          "the connection was reset before a response came"),

@@ -12,12 +12,14 @@ from typing import Any
 
 import pytest
 import trio
+from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mcpmock.channels.http.addresses import ListenAddress
 from mcpmock.errors import CassetteError, McpMockError
 from mcpmock.platforms import try_lock
 from mcpmock.sessions import watch
-from mcpmock.sessions.watch import FollowedFile, Watch, WatchedFiles
+from mcpmock.sessions.watch import FollowedFile, Watch, WatchedFiles, _send_growth
+from mcpmock.view import live
 from tests.support import HEADER, call, cassette_bytes
 from tests.support.pages import data_of
 
@@ -195,6 +197,29 @@ async def test_a_folder_that_was_empty(tmp_path: Path) -> None:
     ):
         (tmp_path / "a.jsonl").write_bytes(RECORDING)
         assert "a.jsonl" == (await anext(events))["file"]
+
+
+@pytest.mark.parametrize("full", [False, True])
+async def test_a_file_that_comes_later(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, autojump_clock: MockClock, full: bool
+) -> None:
+    """Its page begins when it comes, and anew where it has more rows than a page shows."""
+    if full:
+        monkeypatch.setattr(live, "MAX_ROWS", 0)
+    sent: list[Any] = []
+
+    async def send(update: object) -> None:
+        sent.append(update)
+
+    async with trio.open_nursery() as nursery:
+        nursery.start_soon(_send_growth, send, WatchedFiles(tmp_path), 0)
+        await wait_all_tasks_blocked()
+        assert [{"files": []}] == sent
+        (tmp_path / "a.jsonl").write_bytes(RECORDING)
+        await trio.sleep(3)
+        nursery.cancel_scope.cancel()
+
+    assert full is (sum("anew" in update for update in sent) > 2)
 
 
 def test_the_newest_is_first(tmp_path: Path) -> None:
