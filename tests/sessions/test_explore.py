@@ -273,9 +273,12 @@ def test_how_long_a_server_may_take_to_end(in_full: bool, took: float, seconds: 
     assert seconds == peer._end_timeout(in_full=in_full)
 
 
-@pytest.mark.parametrize(("hang_limit", "seconds"), [(LEAST_TIMEOUT_S, 5.0), (1.0, 5.0)])
+@pytest.mark.parametrize(
+    ("hang_limit", "took", "seconds"),
+    [(LEAST_TIMEOUT_S, 0.0, 2.0), (1.0, 0.0, 0.5), (1.0, 1.0, 5.0)],
+)
 async def test_a_server_is_given_the_time_to_end_that_it_needs(
-    monkeypatch: pytest.MonkeyPatch, hang_limit: float, seconds: float
+    monkeypatch: pytest.MonkeyPatch, hang_limit: float, took: float, seconds: float
 ) -> None:
     """The channel of each run is told."""
     opened: list[Any] = []
@@ -289,7 +292,7 @@ async def test_a_server_is_given_the_time_to_end_that_it_needs(
     peer = ExploredServer(
         cassette=cassette(c(INITIALIZE), s(WELCOME)),
         server=Command(["sh", "-c", f"read -r _; echo '{WELCOME.decode()}'"]),
-        baseline=Baseline(end_seconds=1.0),
+        baseline=Baseline(end_seconds=took),
     )
     await peer.run(Variant(), hang_limit)
 
