@@ -201,6 +201,7 @@ async def test_a_slow_reader_of_one_does_not_hold_up_the_other() -> None:
     """There is room for logs while stdout is full, and none for messages until it is read."""
     async with conversation() as client:
         client.channel.send_nowait([s2c(BIG)])
+        assert client.channel.held(logs("log")) < MAX_HELD_BYTES < client.channel.held(s2c(b""))
         await client.channel.room(logs("log"))
         done = trio.Event()
 

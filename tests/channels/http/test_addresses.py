@@ -208,4 +208,7 @@ def test_reasons_are_the_innermost() -> None:
     outer.__cause__ = ExceptionGroup("several", [inner, OSError(113, "No route to host")])
 
     assert "Connection refused" == addresses.reason_of(outer)
+    assert "Connection refused" == addresses.reason_of(OSError(111, "trio says more"))
+    assert "Name unknown" == addresses.reason_of(socket.gaierror(-2, "Name unknown"))
+    assert "of ours" == addresses.reason_of(OSError("of ours"))
     assert "ValueError" == addresses.reason_of(ValueError())
