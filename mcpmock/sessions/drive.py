@@ -233,6 +233,7 @@ class Drive:
                 for script in played:
                     driver = self.driver(script, report=self.front.report or self.run.setup.say)
                     await self.converse(driver)
+                    driver.report_not_sent()
                     failed += driver.failed
         return failed
 

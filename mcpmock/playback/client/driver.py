@@ -165,6 +165,14 @@ class Driver(Stage):
         calls = sum(len(line.calls) for line in self.script.lines)
         return [*self._expectations.unanswered(), *range(len(self._call_events), calls)]
 
+    def report_not_sent(self) -> None:
+        """Report the messages that were recorded and did not come: once the session is over, since
+        one that takes longer than a line waits for it is no difference.
+        """
+        events = [self._describe_event(*event) for event in self._expectations.not_sent]
+        if events:
+            self.report("not sent by the server: " + first_of(events, _MAX_WORDS))
+
     # What the server sends.
 
     def _receive_frame(self, frame: Frame, now: float) -> None:
@@ -357,9 +365,7 @@ class Driver(Stage):
             self.given_up += [self._call_ids[call] for call in sorted(waits.awaited)]
             self._fail(f"no answer to {self._list_calls(waits.awaited)}", len(waits.awaited))
             self._silences += 1
-        if waits.missing:
-            events = [self._describe_event(*event) for event in waits.missing]
-            self.report("not sent by the server: " + first_of(events, _MAX_WORDS))
+        waits.not_sent += waits.missing
         waits.give_up()
         if self._silences >= self.patience.silences and self.left:
             self._fail(f"the server sends nothing any more; {self._count_unsent()}")

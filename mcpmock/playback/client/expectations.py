@@ -44,6 +44,8 @@ class Expectations:
     """The calls whose answers the next line waits for."""
     missing: Counter[ExpectedEvent] = attrs.field(factory=Counter)
     """The events that the next line waits for."""
+    not_sent: Counter[ExpectedEvent] = attrs.field(factory=Counter)
+    """The events that were waited for in vain, and have not come since."""
     _open: dict[int, float] = attrs.field(factory=dict)
     """The calls without an answer, and since when."""
     _given_up: list[int] = attrs.field(factory=list)
@@ -117,6 +119,8 @@ class Expectations:
         if self.missing[event]:
             self._take(self.missing, event)
             self._check(now)
+        elif self.not_sent[event]:
+            self._take(self.not_sent, event)
         elif event in self._kinds:
             self._surplus[event] += 1
 

@@ -196,10 +196,38 @@ def test_what_the_server_no_longer_says() -> None:
 
     assert [call(2, "b")] == server.silent_until(2.5)
     assert [call(3, "c"), END] == server.says(3, LOG, response(2))
+    assert [] == server.told
+    server.driver.report_not_sent()
     assert (["not sent by the server: notifications/message"], 0) == (
         server.told,
         server.driver.failed,
     )
+
+
+@pytest.mark.parametrize(
+    ("late", "told"),
+    [
+        (0, ["not sent by the server: notifications/message"]),
+        (1, ["not sent by the server: notifications/message"]),
+        (2, []),
+        (3, []),
+    ],
+)
+def test_what_comes_later_than_it_is_waited_for(late: int, told: list[str]) -> None:
+    """So many of the two come behind the end of the input, and were sent after all."""
+    server = opened(
+        c(call(1, "a")), s(LOG), s(response(1)), c(call(2, "b")), s(LOG), s(response(2)),
+    )  # fmt: skip
+    server.says(1, WELCOME)
+    server.says(2, response(1))
+    assert [call(2, "b")] == server.silent_until(2.5)
+    assert [] == server.says(2.5, response(2))
+    assert [END] == server.silent_until(3)
+
+    server.says(4, *[LOG] * late)
+    server.driver.report_not_sent()
+
+    assert told == server.told
 
 
 def test_an_answer_that_does_not_come() -> None:
@@ -302,6 +330,7 @@ def test_slow_progress() -> None:
 
     assert [] == server.silent_until(9.9)
     assert [cancelled(1), END] == server.silent_until(10)
+    server.driver.report_not_sent()
     assert ["not sent by the server: notifications/progress for event 1"] == server.told
 
 
@@ -314,6 +343,7 @@ def test_an_answer_that_crossed_a_cancel() -> None:
     silent = Server(c(call(1, "a")), c(cancelled(1)), s(response(1)), c(call(2, "b")))
     silent.says(0)
     assert [call(2, "b"), END] == silent.silent_until(0.5)
+    silent.driver.report_not_sent()
     assert (["not sent by the server: answer for event 1"], 0) == (
         silent.told,
         silent.driver.failed,
