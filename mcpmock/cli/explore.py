@@ -79,9 +79,10 @@ def _refuse_unusable(folder: Path, junit: Path | None) -> None:
 
     refuse_cassettes(junit)
     nearest = next(one for one in (folder, *folder.parents) if one.exists())
-    reason = errno.EACCES if nearest.is_dir() else errno.ENOTDIR
-    if reason == errno.ENOTDIR or not os.access(nearest, os.W_OK | os.X_OK):
-        raise unusable(folder, OSError(reason, os.strerror(reason)))
+    if not nearest.is_dir():
+        raise unusable(folder, OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR)))
+    if not os.access(nearest, os.W_OK | os.X_OK):
+        raise unusable(folder, OSError(errno.EACCES, os.strerror(errno.EACCES)))
 
 
 def _checked(exploring: ExploreOptions, server: ServerOptions) -> ServerOptions:

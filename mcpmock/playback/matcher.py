@@ -621,10 +621,8 @@ class Matcher:
             return next(found, None)
         matches: list[MatchResult] = []
         for match in found:
-            if match.distance == (0, 0):
-                return (
-                    match  # none is nearer: of 1,000 equal handshakes the others are not compared
-                )
+            if match.distance == (0, 0):  # of 1,000 equal handshakes the others are not compared
+                return match
             matches.append(match)
         return min(matches, key=lambda match: match.distance, default=None)
 

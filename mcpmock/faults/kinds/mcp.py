@@ -119,15 +119,16 @@ class ToolVanishes(Fault, acts_on=On.REQUEST | On.RESPONSE, about=("tools/*",)):
             )
             return
         tools = decode(member(matched.frame.raw, "result", "tools") or b"[]")
-        left = [
-            tool
-            for tool in (tools if isinstance(tools, list) else ())
-            if not (isinstance(tool, dict) and fnmatchcase(str(tool.get("name")), self.gone))
-        ]
-        if left == tools or not isinstance(tools, list):
+        left = tools
+        if isinstance(tools, list):
+            left = [tool for tool in tools if not self._is_gone(tool)]
+        if left == tools:
             yield matched.passed()
             return
         yield _with_member(matched, ["result", "tools"], left)
+
+    def _is_gone(self, tool: object) -> bool:
+        return isinstance(tool, dict) and fnmatchcase(str(tool.get("name")), self.gone)
 
 
 @frozen(kw_only=True)
