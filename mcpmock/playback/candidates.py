@@ -17,9 +17,11 @@ Neither clocks nor HTTP are known here: times are arguments, in seconds.
 
 from __future__ import annotations
 
+from bisect import bisect
 from collections import ChainMap, defaultdict
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
+from operator import attrgetter
 
 import attrs
 from msgspec import Struct
@@ -132,21 +134,38 @@ class Candidate:
         counts as sent as the former lead sent for the same call, or for no call: first what is
         equal, then the earliest (a banner with another process id).
         """
+        sent = former.sent_by_purpose()
         for id_ in answered:
             number = self.ids.number(id_)
             for position in () if number is None else self.plan.by_call.get(number, ()):
                 planned = self.plan.messages[position]
                 if planned.exchange is None or planned.frame.fact is None:
                     self._drop(position)
+                if planned.answers:
+                    self._drop_logs(position, [sent[None], sent[id_,]])
         schedule = self.speak()
         if self._began is not None:
             schedule.begin(self._began)
         for event, time in self.matcher.happened.items():
             schedule.note_event(event, time)
-        due = self._still_to_send(schedule.take_due(now), former.sent_by_purpose())
-        schedule.put_back(due, now)
+        schedule.put_back(self._still_to_send(schedule.take_due(now), sent), now)
 
-    def _still_to_send(self, due: list[int], sent: dict[object, list[object]]) -> list[int]:
+    def _drop_logs(self, answer: int, sent: Iterable[list[object]]) -> None:
+        """Drop the log lines among those `sent` that were recorded between a call and its answer
+        beside other calls, and so wait for the latest of them.
+        """
+        # A change of a list may be told twice, but must not be lost: the other call may make it.
+        messages = self.plan.messages
+        began = bisect(messages, min(messages[answer].causes), hi=answer, key=attrgetter("index"))
+        for position in range(began, answer):
+            planned = messages[position]
+            if _is_log(planned) and not planned.calls and position not in self.done:
+                same = next((some for some in sent if _content(planned) in some), None)
+                if same is not None:
+                    same.remove(_content(planned))
+                    self._drop(position)
+
+    def _still_to_send(self, due: list[int], sent: Mapping[object, list[object]]) -> list[int]:
         """Return what is due without what counts as `sent`."""
         different: list[int] = []
         for position in due:
@@ -166,7 +185,7 @@ class Candidate:
                 unsent.append(position)
         return unsent
 
-    def sent_by_purpose(self) -> dict[object, list[object]]:
+    def sent_by_purpose(self) -> defaultdict[object, list[object]]:
         """Return what was sent, or counts as sent, but for answers and endings."""
         sent: defaultdict[object, list[object]] = defaultdict(list)
         for position in sorted(self.done):
@@ -332,6 +351,11 @@ class Candidate:
 def _must_be_sent(planned: PlannedMessage) -> bool:
     """Return whether it must be sent even if another candidate sent an equal message."""
     return planned.answers or isinstance(planned.frame.fact, ENDINGS)
+
+
+def _is_log(planned: PlannedMessage) -> bool:
+    content = planned.frame.content
+    return isinstance(content, Notification) and content.method == "notifications/message"
 
 
 def _content(planned: PlannedMessage) -> object:

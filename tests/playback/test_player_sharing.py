@@ -17,12 +17,14 @@ from tests.support import (
     LOG,
     OPENING,
     WELCOME,
+    Line,
     batch,
     c,
     call,
     cassette,
     error,
     errors,
+    notification,
     play,
     player_of,
     progress,
@@ -226,6 +228,47 @@ def test_another_session_may_know_more() -> None:
     played.heard(hello("a"))
 
     assert [response(5, "other")] == played.heard(call(5, "y"))
+
+
+def spelled(step: str) -> bytes:
+    """`?a`: the call a; `!a`: its answer; `.a`: the log line a; `*`: the tools changed."""
+    sign, name = step[0], step[1:]
+    if sign == "*":
+        return notification("notifications/tools/list_changed")
+    if sign == ".":
+        return notification("notifications/message", {"data": name})
+    return call(name, name) if sign == "?" else response(name, name)
+
+
+def recorded(steps: str) -> list[Line]:
+    lines = ((c if step[0] == "?" else s)(spelled(step)) for step in steps.split())
+    return [*OPENING, *lines]
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "live", "came"),
+    [
+        ("?a ?b .a .b !a !b", "?a ?b ?c .a .b .c !a !b !c", "abc", "!a | .a .b !b | .c !c"),
+        ("?a ?b .a !a .b !b", "?a ?b ?c .a !a .b !b .c !c", "abc", "!a | .a .b !b | .c !c"),
+        ("?a .a !a ?b .b !b", "?a ?b ?c .a .b .c !a !b !c", "abc", ".a !a | .b !b | .c !c"),
+        ("?a ?b .a .b !a !b", "?a .a !a ?b .b !b ?c .c !c", "abc", "!a | .a .b !b | .c !c"),
+        ("?a ?b .x .x !a !b", "?a ?b ?c .x .x .x !a !b !c", "abc", "!a | .x .x !b | .x !c"),
+        ("?a .x !a", "?c ?d .x !c !d ?a !a", "acd", ".x !a | !c | .x !d"),
+        ("?a .x !a", "?c .x !c ?a .x !a", "ac", ".x !a | .x !c"),
+        ("?a * !a", "?a ?c * !a !c", "ac", "* !a | * !c"),
+        ("?a * !a", "?a !a ?c * !c", "ac", "* !a | * !c"),
+    ],
+)
+def test_a_change_of_the_lead_repeats_no_log(first: str, second: str, live: str, came: str) -> None:
+    """What one recorded session has logged for a call, another does not log again. Changes of lists
+    come again rather than never.
+    """
+    played = replay(cassette(*recorded(first), ("take", None), *recorded(second)))
+    played.heard(INITIALIZE)
+    played.heard(INITIALIZED)
+
+    expected = [[spelled(step) for step in part.split()] for part in came.split("|")]
+    assert expected == [played.heard(call(name, name)) for name in live]
 
 
 def test_sessions_once() -> None:
