@@ -257,11 +257,10 @@ class Recorder(Struct, Stage, eq=False):
         return event_line(n, t, kept, session=session, redacted=kept is not frame)
 
     def _lose(self, sizes: Sequence[int], error: Exception) -> None:
-        reason = (
-            error.strerror if isinstance(error, OSError) else f"{type(error).__name__}: {error}"
-        )
+        said = error.strerror if isinstance(error, OSError) else None
         if sizes:
-            self.ledger.lose(self.session, len(sizes), sum(sizes), reason or "unknown")
+            reason = said or f"{type(error).__name__}: {error}"
+            self.ledger.lose(self.session, len(sizes), sum(sizes), reason)
 
 
 def with_reason(reasons: str, reason: str) -> str:

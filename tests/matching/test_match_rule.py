@@ -140,6 +140,19 @@ def test_a_scope_is_a_glob(rule: str, covered: bool) -> None:
     assert covered is bool(rules.of("tools/call", ("tools/call", "search")))
 
 
+def test_names_asked_for_are_forgotten() -> None:
+    """Clients name what they like: which rules a name has is kept for some names only."""
+    rules = MatchRules.parse(["$.a"])
+    call = ("tools/call", "search")
+    found = rules.of("tools/call", call)
+    assert found is rules.of("tools/call", call)
+
+    for number in range(2000):
+        rules.of("tools/call", ("tools/call", str(number)))
+    assert found == rules.of("tools/call", call)
+    assert found is not rules.of("tools/call", call)
+
+
 @pytest.mark.parametrize(
     ("rule", "is_for"),
     [

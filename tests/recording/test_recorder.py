@@ -9,7 +9,7 @@ import pytest
 
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import PASS, Hangup, Send
-from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
+from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, Stderr
 from mcpmock.protocol.reassembly import EXCERPT_BYTES
 from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.redaction.redactor import Redactor
@@ -194,6 +194,7 @@ def test_the_same_value_is_the_same_placeholder_in_any_kind_of_frame() -> None:
         s2c(b'{"a":1}', b""),
         logs("log\n"),
         logs('{"a":1}'),
+        Frame(S2C, b'{"a":1}', fact=Stderr()),
         hangs_up(S2C),
     ],
 )
@@ -292,6 +293,28 @@ def test_a_bug_in_the_redactor() -> None:
 
     assert [frame] == fed(recorder, frame)
     assert ([], 1, ["ZeroDivisionError: a bug"]) == (tape.lines, recorder.ledger.lost, told)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (OSError(28, "No space left on device"), "No space left on device"),
+        (OSError("odd"), "OSError: odd"),
+        (ValueError("write to closed file"), "ValueError: write to closed file"),
+    ],
+)
+def test_why_something_could_not_be_noted(error: Exception, reason: str) -> None:
+    """The words of the system where there are any, or what failed."""
+    told = list[str]()
+
+    def fail(_lines: list[bytes]) -> None:
+        raise error
+
+    recorder = Recorder(Ledger(fail, on_gap=told.append))
+    recorder.receipt({}, c2s(b"{}"), 0)
+
+    assert [c2s(b"{}")] == fed(recorder, c2s(b"{}"))
+    assert [reason] * 2 == told
 
 
 def test_strict_hangs_up() -> None:

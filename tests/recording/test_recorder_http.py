@@ -196,11 +196,17 @@ def test_long_messages_of_several_exchanges_do_not_mix() -> None:
 
 
 @pytest.mark.parametrize(
-    "cut", [down(fact=ExchangeEnd("reset")), up(fact=ExchangeEnd("closed")), down(b"c", HttpBody())]
+    "cut",
+    [
+        down(fact=ExchangeEnd("reset")),
+        up(fact=ExchangeEnd("closed")),
+        down(b"c", HttpBody()),
+        down(b"{}"),
+    ],
 )
 def test_what_came_of_a_message_that_was_cut_off_is_noted(cut: Frame) -> None:
-    """What passed of a message whose exchange ended, or whose rest came as no message, is in the
-    take: as a body, ahead of what cut it off.
+    """What passed of a message whose exchange ended, whose rest came as no message, or behind which
+    another one came, is in the take: as a body, ahead of what cut it off.
     """
     take = Take()
     recorder = Recorder(take.ledger)
