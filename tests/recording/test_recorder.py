@@ -226,7 +226,13 @@ def test_lines_that_hold_as_many_values_as_there_are_lines(
 
 
 def _check_together(frames: Sequence[Frame], redactor: Redactor | None) -> None:
-    """Check that the lines of frames that come together are those of frames one by one."""
+    """Check that the lines of frames that come together are those of frames one by one, and that
+    these are read as what they were.
+    """
+
+    def read(frame: Frame) -> tuple[object, ...]:
+        return frame.direction, frame.raw, frame.fact, frame.fact is None and frame.eol
+
     together, apart = Tape(), Tape()
     fed(Recorder(Ledger(together.append, redactor)), *frames)
     recorder = Recorder(Ledger(apart.append, redactor))
@@ -234,6 +240,7 @@ def _check_together(frames: Sequence[Frame], redactor: Redactor | None) -> None:
         fed(recorder, frame)
 
     assert together.lines == apart.lines
+    assert [read(one) for one in frames] == [read(e.frame) for e in apart.events() if e.frame]
 
 
 def test_redaction_switched_off() -> None:

@@ -149,6 +149,7 @@ def test_a_line_of_another_session_says_so() -> None:
 def test_what_is_not_to_be_kept_passes_unnoted() -> None:
     """Bodies of exchanges that are none of MCP's get no number, and losing them is no gap."""
     take = Take()
+    take.ledger.strict = True
     recorder = Recorder(take.ledger)
     fed(recorder, down(b"x" * 10, HttpBody(unkept=True)))
     take.full = True
