@@ -43,11 +43,20 @@ class ClientMessage:
     size: int = 0
     """How long it is, where it is too long to be parsed; `frame` then holds its beginning."""
 
-    content: Content = attrs.field(
-        init=False, default=attrs.Factory(lambda self: self.frame.content, takes_self=True)
-    )
+    content: Content = attrs.field(init=False)
+    name: str = attrs.field(init=False)
+    """What it is called in notes and misses: of a request or notification the method."""
+    items: Sequence[Content] = attrs.field(init=False)
+    """The members of a batch, else the message alone."""
+    requests: Sequence[Request] = attrs.field(init=False)
+    """The requests in it: of a batch there may be several."""
     _subject: MatchSubject | None = attrs.field(init=False, default=None)
-    _requests: list[Request] | None = attrs.field(init=False, default=None)
+
+    def __attrs_post_init__(self) -> None:
+        content = self.content = self.frame.content
+        self.name = _name(content)
+        self.items = parse_items(self.frame.raw) if isinstance(content, Batch) else (content,)
+        self.requests = [item for item in self.items if isinstance(item, Request)]
 
     @property
     def exchange(self) -> int | None:
@@ -63,36 +72,12 @@ class ClientMessage:
     @property
     def is_handshake(self) -> bool:
         """Whether the recorded request that it stands for need not be equal, only near."""
-        content = self.content
-        return isinstance(content, (Request, Notification)) and content.method in BY_METHOD_ALONE
-
-    @property
-    def items(self) -> Sequence[Content]:
-        """The members of a batch, else the message alone."""
-        content = self.content
-        return parse_items(self.frame.raw) if isinstance(content, Batch) else (content,)
-
-    @property
-    def requests(self) -> list[Request]:
-        """The requests in it: of a batch there may be several."""
-        if self._requests is None:
-            self._requests = [item for item in self.items if isinstance(item, Request)]
-        return self._requests
+        return self.name in BY_METHOD_ALONE
 
     @property
     def ids(self) -> list[bytes]:
         """The ids of the requests in it."""
         return [request.id for request in self.requests]
-
-    @property
-    def name(self) -> str:
-        """What it is called in notes and misses."""
-        content = self.content
-        if isinstance(content, (Notification, Request)):
-            return content.method
-        if isinstance(content, HttpRequest):
-            return f"{content.method} {content.path}"
-        return "response" if isinstance(content, Response) else "noise"
 
     @property
     def names_session(self) -> bool:
@@ -111,6 +96,14 @@ class ClientMessage:
         if isinstance(self.frame.fact, HttpRequest):
             return False
         return self.head is None or self.head.method == "POST"
+
+
+def _name(content: Content) -> str:
+    if isinstance(content, (Notification, Request)):
+        return content.method
+    if isinstance(content, HttpRequest):
+        return f"{content.method} {content.path}"
+    return "response" if isinstance(content, Response) else "noise"
 
 
 @attrs.define(eq=False, repr=False)

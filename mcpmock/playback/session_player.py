@@ -95,8 +95,7 @@ class SessionPlayer(Player):
     def _answer_recorded(self, live: ClientMessage, now: float) -> bool:
         if self._stubs:
             return False
-        is_probe = live.is_handshake and live.name == PROBE
-        level = self._candidates.accept_request(live, now, keep=is_probe)
+        level = self._candidates.accept_request(live, now, keep=live.name == PROBE)
         if level is None:
             return False
         self._report_level(live, level)
@@ -207,8 +206,7 @@ class SessionPlayer(Player):
             self._closing = self._closing or CLIENT_CLOSED
 
     def _note_lead(self) -> None:
-        lead = self._candidates.lead
-        assert lead is not None
+        lead = self._candidates.all[0]
         self._note_selected(lead.plan.episode, alone=len(self._candidates.all) == 1)
 
     def _note_selected(self, episode: Episode, *, alone: bool) -> None:

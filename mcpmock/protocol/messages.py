@@ -221,8 +221,20 @@ def read_envelopes(lines: bytes) -> list[Envelope] | None:
 
 def classify(envelope: Envelope) -> Message:
     """Return the message with this top level."""
-    one = envelope
-    return _classify(one.id, one.method, one.params, one.result, one.error)
+    unset, id_ = msgspec.UNSET, envelope.id
+    if envelope.method is not unset:
+        params = None if envelope.params is unset else bytes(envelope.params)
+        if id_ is unset:
+            return Notification(envelope.method, params)
+        return Request(bytes(id_), envelope.method, params)
+    result, error = envelope.result, envelope.error
+    if result is unset and error is unset:
+        return OPAQUE
+    return Response(
+        None if id_ is unset or bytes(id_) == b"null" else bytes(id_),
+        None if result is unset else bytes(result),
+        None if error is unset else bytes(error),
+    )
 
 
 def parse_items(raw: bytes) -> list[Message]:
@@ -242,30 +254,13 @@ def _parse_by_scan(raw: bytes) -> Message:
     if begins_with(raw, b"["):
         return BATCH if any(item is not OPAQUE for item in parse_items(raw)) else OPAQUE
     spans = members(raw) or {}
-    values: dict[str, Any] = {name: raw[span.start : span.end] for name, span in spans.items()}
-    method = decode(values["method"]) if "method" in values else msgspec.UNSET
-    if method is not msgspec.UNSET and not isinstance(method, str):
-        return OPAQUE
-    unset = msgspec.UNSET
-    rest = (values.get(name, unset) for name in ("params", "result", "error"))
-    return _classify(values.get("id", unset), method, *rest)
-
-
-def _classify(id_: Any, method: Any, params: Any, result: Any, error: Any) -> Message:
-    unset = msgspec.UNSET
-    if method is not unset:
-        arguments = None if params is unset else bytes(params)
-        if id_ is unset:
-            return Notification(method, arguments)
-        return Request(bytes(id_), method, arguments)
-    if result is unset and error is unset:
-        return OPAQUE
-    known = None if id_ is unset or bytes(id_) == b"null" else bytes(id_)
-    return Response(
-        known,
-        None if result is unset else bytes(result),
-        None if error is unset else bytes(error),
-    )
+    names = Envelope.__struct_fields__
+    values: dict[str, Any] = {name: raw[slice(*spans[name])] for name in names if name in spans}
+    if "method" in values:
+        values["method"] = decode(values["method"])
+        if not isinstance(values["method"], str):
+            return OPAQUE
+    return classify(Envelope(**values))
 
 
 def decode(raw: bytes) -> Any:
