@@ -16,7 +16,7 @@ from mcpmock.options.console import ConsoleOptions
 from .option_table import TableCommand, options
 from .options_diff import ignore_rules_of
 from .options_files import highest, reachable, work_on_each
-from .output import progress_bar, say_notices
+from .output import FILE_NAME, progress_bar, say_notices
 from .stats import latency_lines
 
 if TYPE_CHECKING:
@@ -30,8 +30,8 @@ _PROGRESS_MIN_EVENTS = 10_000
 
 
 @click.command(cls=TableCommand)
-@click.argument("old")
-@click.argument("new")
+@click.argument("old", type=FILE_NAME)
+@click.argument("new", type=FILE_NAME)
 @options(comparing=DiffOptions, sharing=SharingOptions)
 def diff(
     old: str, new: str, comparing: DiffOptions, sharing: SharingOptions, console: ConsoleOptions

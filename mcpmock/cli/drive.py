@@ -24,6 +24,7 @@ from .run_setup import (
     faults_of,
     playing_text,
     redaction_of,
+    refuse_played,
     run_to_end,
     server_of,
     values_of,
@@ -91,6 +92,7 @@ def drive(
         raise click.UsageError("rules for redaction need --output")
     recording = None
     if output is not None:
+        refuse_played(output, [file])
         rules = redaction_of(redaction, output, cassette)
         recording = Recording.to(output, values=values, rules=rules)
     front = drive_front(cassette, pauses, kind=back.kind, values=values)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -42,7 +42,9 @@ def fmt(files: tuple[str, ...], form: FormatOptions, console: ConsoleOptions) ->
         MatchRules.parse(**rules)
     except ValueError as error:
         raise click.UsageError(printable(str(error))) from error
-    return highest(partial(_fmt, path, form, console) for path in _joined(named_files(files)))
+    return highest(
+        partial(_fmt, path, form, rules, console) for path in _joined(named_files(files))
+    )
 
 
 def _joined(files: Iterable[Path]) -> list[Path]:
@@ -60,14 +62,15 @@ def _joined(files: Iterable[Path]) -> list[Path]:
     return [path for path in files if path.exists() or not there[path]]
 
 
-def _fmt(path: Path, form: FormatOptions, console: ConsoleOptions) -> int:
+def _fmt(
+    path: Path, form: FormatOptions, rules: Mapping[str, Sequence[str]], console: ConsoleOptions
+) -> int:
     from mcpmock.cassette.canonical import canonical
     from mcpmock.cassette.file import load_alone, read_bytes, rewrite
     from mcpmock.cassette.project_folder import project_root
 
     load_alone(path)  # refuses a damaged cassette
     data = read_bytes(path)
-    rules = {"ignore": form.ignore, "like": form.like, "echo": form.echo}
     root = project_root(Path(os.path.abspath(path)).parent, Path.home())
     formed = canonical(
         data,

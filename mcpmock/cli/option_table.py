@@ -4,6 +4,7 @@ value for each table.
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
@@ -15,9 +16,9 @@ from click.core import ParameterSource
 from msgspec import NODEFAULT, structs
 
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.option import Option, OptionTable, Seconds, options_of
+from mcpmock.options.option import FileName, Option, OptionTable, Seconds, options_of
 
-from .output import CASSETTE, COLOR, DURATION, encodable, say
+from .output import CASSETTE, COLOR, FILE_NAME, Duration, encodable, say
 
 if TYPE_CHECKING:
     from mcpmock.options.project_file import ProjectFile, TableReader
@@ -27,7 +28,7 @@ COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED)
 """The command of a server: the rest of the line."""
 _PLACES = ("file", "files", "old", "cassette", "output")
 """The parameters that may name a cassette; the project file is looked for from there."""
-_TYPES: dict[Any, Any] = {str: None, Seconds: DURATION, Path: CASSETTE, int: int}
+_TYPES: dict[Any, Any] = {str: None, Path: CASSETTE, FileName: FILE_NAME, int: int}
 
 
 class _Line(click.types.StringParamType):
@@ -55,6 +56,19 @@ class _ChoiceOrText(click.Choice[str]):
             words = ", ".join(map(repr, self.choices))
             self.fail(f"{value!r} is not one of {words}, and not like {self.example!r}", param, ctx)
         return value
+
+
+class _PositiveNumber(click.FloatRange):
+    """A number above 0."""
+
+    def __init__(self) -> None:
+        super().__init__(0, min_open=True)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number: float = super().convert(value, param, ctx)
+        if not math.isfinite(number):  # NaN is in every range
+            self.fail(f"{value!r} is not a number", param, ctx)
+        return number
 
 
 class _TableOption(click.Option):
@@ -228,6 +242,8 @@ def _click_type(one: Option) -> Any:
         return _ChoiceOrText(one.choices, *one.also)
     if one.choices:
         return click.Choice(one.choices)
+    if one.type is Seconds:
+        return Duration(positive=one.positive)
     if one.positive:
-        return click.FloatRange(0, min_open=True)
+        return _PositiveNumber()
     return _TYPES[one.type] if one.least is None else click.IntRange(one.least)

@@ -10,7 +10,7 @@ import click
 
 from mcpmock.printable import printable
 
-from .output import DURATION
+from .output import Duration
 
 if TYPE_CHECKING:
     from mcpmock.batch.check import FileCheck
@@ -48,7 +48,7 @@ def time_of_calls(text: str, words: tuple[str, ...]) -> tuple[dict[str, str], fl
     if comma and not (name in words and equals and glob):
         raise ValueError(f"{text!r}: expected, for example, 200ms or tool=weather,200ms")
     try:
-        seconds = DURATION.convert(time.strip(), None, None)
+        seconds = Duration().convert(time.strip(), None, None)
     except click.BadParameter as error:
         raise ValueError(error.message) from error
     return ({name: glob} if comma else {}), seconds

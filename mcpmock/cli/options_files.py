@@ -15,12 +15,14 @@ from mcpmock.errors import CassetteError
 from mcpmock.options.comparison import SharingOptions
 from mcpmock.printable import printable
 
-from .output import Progress, is_terminal, progress_bar, say
+from .output import NamedFile, Progress, is_terminal, progress_bar, say
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 _MIN_PROGRESS_ITEMS = 10
-MANY_FILES = click.argument("files", metavar="FILE...", nargs=-1, required=True)
+MANY_FILES = click.argument(
+    "files", metavar="FILE...", nargs=-1, required=True, type=NamedFile(allow_dash=True)
+)
 """Names of cassettes, of which there may be many."""
 
 

@@ -31,28 +31,46 @@ MAX_ALIGNED_COLUMNS = 80
 _MIN_DRAWING_COLUMNS = 100
 _LINES_TOGETHER = 500
 _SIZE_UNITS = ("kB", "MB", "GB")
-CASSETTE = click.Path(path_type=Path)
 
 
-class _Duration(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.2
+class NamedFile(click.Path):
+    """The name of a file or a folder. The empty one of a variable that is not set would be the
+    current folder.
+    """
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if os.fspath(value) == "":
+            self.fail("the name is empty", param, ctx)
+        if os.fspath(value) == "-" and not self.allow_dash:
+            self.fail("'-' stands for no file here; './-' is a file of that name", param, ctx)
+        return super().convert(value, param, ctx)
+
+
+CASSETTE, FILE_NAME = NamedFile(path_type=Path), NamedFile()
+
+
+class Duration(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.2
     """A time as `90`, `90s`, `250ms` or `1h`, given in seconds."""
 
     name = "time"
 
+    def __init__(self, *, positive: bool = False) -> None:
+        self.positive = positive
+
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        if not isinstance(value, str):
+        if param is not None and value == param.default:
             return float(value)
 
         from mcpmock.options.units import Seconds, read_value  # few give a duration
 
+        bare = isinstance(value, str) and value.isdecimal()
         try:
-            seconds: float = read_value(float(value) if value.isdecimal() else value, Seconds)
+            seconds: float = read_value(float(value) if bare else value, Seconds)
         except ValueError as error:
             self.fail(str(error), param, ctx)
+        if self.positive and not seconds:
+            self.fail(f"expected a time above 0, not {value!r}", param, ctx)
         return seconds
-
-
-DURATION = _Duration()
 
 
 GOOD, BAD, ODD, REMARK = "green", "red", "magenta", "cyan"

@@ -25,6 +25,7 @@ from .run_setup import (
     faults_of,
     front_of,
     redaction_of,
+    refuse_played,
     run_to_end,
     server_of,
     without_collections,
@@ -53,7 +54,8 @@ class _ReplayCommand(TableCommand):
         rest = super().parse_args(ctx, args[:at])
         live = ctx.params.get("on_miss") == "live" and ctx.params.get("url") is None
         if at < len(args) or not live:
-            ctx.params["more"] = [Path(word) for word in ctx.params.get("command", ())]
+            words = ctx.params.get("command", ())
+            ctx.params["more"] = [CASSETTE.convert(word, None, ctx) for word in words]
             ctx.params["command"] = tuple(args[at + 1 :])
         return rest
 
@@ -94,6 +96,7 @@ def replay(
     if replaying.record is not None:
         from mcpmock.sessions.take import Recording  # the recorder, which a replay does not need
 
+        refuse_played(replaying.record, [file, *more])
         recording = Recording.to(
             replaying.record, rules=redaction_of(RedactionOptions(), replaying.record)
         )

@@ -5,12 +5,14 @@ their servers write to standard error.
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
 
 from mcpmock.printable import mcpmock_command, printable
 
 from .output import say
+from .reports import refuse_cassette
 
 MAX_BYTES = 1 << 20
 """A file that is longer is begun anew."""
@@ -18,12 +20,14 @@ MAX_BYTES = 1 << 20
 
 class ReplayLog:
     """Appends lines to a file that only the user can read. One that cannot be written is said once,
-    and the replay goes on.
+    and the replay goes on. Raises CassetteError if a recording is there.
     """
 
     def __init__(self, path: Path, cassette: str) -> None:
         self._path = path
         self._broken = False
+        with suppress(OSError):  # the first line says it
+            refuse_cassette(path, "log")
         command = mcpmock_command("replay", cassette)
         self.write(f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ} {command}", begin=True)
 

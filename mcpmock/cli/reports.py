@@ -162,7 +162,6 @@ def write_report(path: Path, text: str | bytes) -> None:
 
 def refuse_cassettes(*paths: Path | None) -> None:
     """Raise CassetteError if a report is to be written where a recording is, or can never be."""
-    from mcpmock.cassette import HEADER_START
     from mcpmock.cassette.file import unusable
 
     for path in filter(None, paths):
@@ -171,14 +170,23 @@ def refuse_cassettes(*paths: Path | None) -> None:
                 raise FileNotFoundError(path)
             if path.is_dir():
                 raise IsADirectoryError(path)
-            if not path.is_file():
-                continue
-            with path.open("rb") as file:
-                found = file.read(len(HEADER_START))
+            refuse_cassette(path, "report")
         except OSError as error:
             raise unusable(path, error) from error
-        if found == HEADER_START or path.name.endswith(".jsonl.gz"):
-            raise CassetteError(path, "is a cassette", hint="name another file for the report")
+
+
+def refuse_cassette(path: Path, what: str) -> None:
+    """Raise CassetteError if a recording is where `what` is to be written; OSError if that cannot
+    be known.
+    """
+    from mcpmock.cassette import HEADER_START
+
+    if not path.is_file():
+        return
+    with path.open("rb") as file:
+        found = file.read(len(HEADER_START))
+    if found == HEADER_START or path.name.endswith(".jsonl.gz"):
+        raise CassetteError(path, "is a cassette", hint=f"name another file for the {what}")
 
 
 def _fit(text: str) -> str:

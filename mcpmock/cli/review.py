@@ -15,7 +15,7 @@ from mcpmock.options.review import ReviewOptions
 from mcpmock.printable import many, printable
 
 from .option_table import options
-from .output import emit, encodable, is_terminal, print_lines, say
+from .output import FILE_NAME, emit, encodable, is_terminal, print_lines, say
 
 if TYPE_CHECKING:
     from mcpmock.batch.review import PendingTest
@@ -26,7 +26,7 @@ _ASK = "a accept, r reject, s skip, q quit"
 
 
 @click.command(short_help="Accept or reject what failed tests have recorded.")
-@click.argument("paths", nargs=-1, metavar="[PATH]...")
+@click.argument("paths", nargs=-1, metavar="[PATH]...", type=FILE_NAME)
 @options(reviewing=ReviewOptions)
 def review(paths: tuple[str, ...], reviewing: ReviewOptions, console: ConsoleOptions) -> int:
     """Go through the recordings of failed tests, test by test.

@@ -7,13 +7,14 @@ from __future__ import annotations
 import gc
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from mcpmock.errors import CassetteError
 from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.options.option import replace
 
@@ -180,6 +181,15 @@ def run_to_end(
 def playing_text(file: Path) -> str:
     """Return what a drive waits for."""
     return f"playing the recorded client of {file}: waiting for the server's answers"
+
+
+def refuse_played(output: str, files: Iterable[Path]) -> None:
+    """Raise CassetteError if a session is to be recorded into what it plays, which would then be
+    played too.
+    """
+    path = Path(output)
+    if any(path.exists() and file.exists() and path.samefile(file) for file in files):
+        raise CassetteError(path, "is what is played", hint="record to another file")
 
 
 def faults_of(options: FaultOptions) -> FaultRun | None:

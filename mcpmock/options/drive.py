@@ -2,13 +2,13 @@
 
 from typing import Literal
 
-from .option import OptionTable, Seconds, option
+from .option import FileName, OptionTable, Seconds, option
 
 
 class DriveOptions(OptionTable):
     """What `mcpmock drive` writes, and its pauses."""
 
-    output: str | None = option(
+    output: FileName | None = option(
         None, "Record the session to FILE.", flags=("-o", "--output"), metavar="FILE", private=True
     )
     timing: str = option(
@@ -31,7 +31,11 @@ class LoadOptions(OptionTable):
         least=1,
     )
     seconds: Seconds | None = option(
-        None, "Load: start sessions for this time.", flags=("--for",), metavar="TIME"
+        None,
+        "Load: start sessions for this time.",
+        flags=("--for",),
+        metavar="TIME",
+        positive=True,
     )
     rate: float | None = option(
         None,

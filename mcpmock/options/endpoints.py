@@ -24,6 +24,7 @@ class ListenOptions(OptionTable):
         None,
         "End a session that has had no request for this long.  [default: 1h]",
         metavar="TIME",
+        positive=True,
     )
     allow_host: tuple[str, ...] = option(
         (), "Also accept requests with this Host header (repeatable).", metavar="HOST", private=True

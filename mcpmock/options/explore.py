@@ -23,13 +23,14 @@ class ExploreOptions(OptionTable):
     seed: int = option(0, "Random seed for pairs and faults.", metavar="N", default_text="")
     max_runs: int | None = option(None, "Stop after N runs.", metavar="N", least=1)
     seconds: Seconds | None = option(
-        None, "Start no run after TIME.", flags=("--for",), metavar="TIME"
+        None, "Start no run after TIME.", flags=("--for",), metavar="TIME", positive=True
     )
     timeout: Seconds | None = option(
         None,
         "Treat TIME without a message as a hang.  [default: 10s, or 5 times the slowest recorded "
         "order]",
         metavar="TIME",
+        positive=True,
     )
     jobs: int | None = option(
         None,

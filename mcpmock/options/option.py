@@ -2,7 +2,8 @@
 and `read_options`, which makes the value of a table of what a program wrote.
 
 The types of a table say what an option takes: `Literal` a choice, `bool` a flag, `tuple[str, ...]`
-an option that can be repeated, `Seconds` a duration.
+an option that can be repeated, `Seconds` a duration, `FileName` a file whose name is kept as it is
+written: a slash at its end says something.
 """
 
 # No `from __future__ import annotations` in this room: the types of the fields are read.
@@ -26,6 +27,7 @@ from msgspec import NODEFAULT, Struct, structs
 from mcpmock.errors import McpMockError
 
 Seconds = Annotated[float, "seconds"]
+FileName = Annotated[str, "file"]
 
 
 class Option(Struct, frozen=True, kw_only=True):

@@ -7,7 +7,7 @@ from msgspec import NODEFAULT
 
 from .console import LOG
 from .endpoints import OAUTH_HELP
-from .option import OptionTable, Seconds, option
+from .option import FileName, OptionTable, Seconds, option
 
 ANSWER_TIMEOUT_S = 30.0
 RecordMode = Literal["none", "once", "new_episodes", "all", "rewrite"]
@@ -18,7 +18,7 @@ class RecordOptions(OptionTable):
     where no client does.
     """
 
-    output: str = option(
+    output: FileName = option(
         NODEFAULT,
         "Write the cassette to FILE; DIR/ gives each run a file of its own.",
         flags=("-o", "--output"),
@@ -58,6 +58,7 @@ class RecordOptions(OptionTable):
         "Without a client: wait so long for each answer.",
         metavar="TIME",
         default_text="30s",
+        positive=True,
     )
     command: tuple[str, ...] = ()
 
@@ -78,7 +79,7 @@ class ProxyOptions(OptionTable):
         "none: replay FILE. once: replay FILE, or record it if it does not exist. new_episodes: "
         "replay FILE and record what it lacks. all, rewrite: record FILE again.  [default: none]",
     )
-    record: str | None = option(
+    record: FileName | None = option(
         None,
         "Record the session; an existing OUT gets one more take, DIR/ gives each run its own file.",
         metavar="OUT",

@@ -5,7 +5,7 @@ from typing import Literal
 
 from .console import LOG
 from .matching import ECHO, IGNORE, LIKE, NO_RULES
-from .option import OptionTable, option
+from .option import FileName, OptionTable, option
 
 Order = Literal["causal", "strict", "any"]
 Repeats = Literal["auto", "error", "last", "cycle"]
@@ -69,7 +69,7 @@ class ReplayCommandOptions(ReplayOptions):
         metavar="N",
         least=1,
     )
-    record: str | None = option(
+    record: FileName | None = option(
         None,
         "Record the replayed session; DIR/ gives each run its own file.",
         metavar="OUT",

@@ -15,6 +15,7 @@ from tests.support import OPENING, cassette_bytes
 MISTAKES = """
 [replay]
 timing = 3
+session-timeout = -5
 ordr = "any"
 record = "x.jsonl"
 repeats = "often"
@@ -113,6 +114,8 @@ def test_all_mistakes_are_said(run: Run, project: Path, setups: list[Setup]) -> 
     assert (3, "", []) == (status, out, setups)
     assert [
         f"mcpmock: {file}timing: expected a text",
+        f'mcpmock: {file}session-timeout: expected a duration as "250ms" or "2s", or a number of '
+        "seconds, not -5",
         f"mcpmock: {file}ordr: no option that can be set here; did you mean order?",
         f"mcpmock: {file}record: no option that can be set here",
         f"mcpmock: {file}repeats: 'often' is not one of 'auto', 'error', 'last', 'cycle'.",

@@ -227,6 +227,31 @@ def test_a_log_that_cannot_be_written(run: Run, file: Path, client: MemoryChanne
     assert 1 == err.count("cannot write the log: Not a directory")
 
 
+@pytest.mark.parametrize(
+    ("command", "reason"),
+    [
+        ("replay a.jsonl --log a.jsonl", "is a cassette; name another file for the log"),
+        ("replay a.jsonl --log other.jsonl", "is a cassette; name another file for the log"),
+        ("proxy --cassette a.jsonl --log other.jsonl -- s", "is a cassette; name another file"),
+        ("replay a.jsonl --record ./a.jsonl", "is what is played; record to another file"),
+        ("replay other.jsonl a.jsonl --record link.jsonl", "is what is played"),
+        ("drive a.jsonl -o link.jsonl -- server", "is what is played; record to another file"),
+    ],
+)
+def test_no_recording_is_written_over(
+    run: Run, file: Path, command: str, reason: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A log in a recording would damage it, and what is played would be more in each run."""
+    recording = file.read_bytes()
+    file.with_name("other.jsonl").write_bytes(recording)
+    file.with_name("link.jsonl").symlink_to(file)
+    monkeypatch.chdir(file.parent)
+
+    status, _, err = run(*command.split())
+    assert (3, True) == (status, reason in err)
+    assert 2 * [recording] == [file.read_bytes(), file.with_name("other.jsonl").read_bytes()]
+
+
 def test_near_misses_of_a_stub() -> None:
     """What is written by hand has no event."""
     differing = Mismatch("$.name", "now", "then")

@@ -27,6 +27,15 @@ NO_ADDRESSES = (
     "1:2:3", "::1:80", "[::1]", "http://127.0.0.1:80", "127.0.0.1:80/mcp", "a b:1", "user@host:1",
     "\x1b[2J:1",
 )  # fmt: skip
+WRITERS = (
+    "check a.jsonl --junit", "check a.jsonl --sarif", "check a.jsonl --write-baseline",
+    "convert a.jsonl -o", "demo -o", "drive a.jsonl -o", "explore a.jsonl -o",
+    "explore a.jsonl --junit", "merge a.jsonl a.jsonl -o", "proxy --cassette", "proxy --record",
+    "record -o", "recover a.jsonl -o", "redact a.jsonl -o", "replay a.jsonl --log",
+    "replay a.jsonl --record", "report a.jsonl -o", "stats a.jsonl --html", "wrap a -o",
+)  # fmt: skip
+READERS = ("convert", "diff a.jsonl", "drive", "replay", "report", "review", "show", "watch")
+LISTS = ("check", "fmt", "redact", "scan", "stats", "check a.jsonl", "replay a.jsonl")
 LISTENING = ("--transport sse", "--dangerously-bind", "--allow-host a", "--allow-origin http://a")
 USAGE = [
     ("convert a.jsonl -o x.har --no-redact", "only for recordings of other tools"),
@@ -46,6 +55,19 @@ USAGE = [
     ("drive a.jsonl --for ever -- server", "expected a duration"),
     ("drive a.jsonl --sessions 0 -- server", "0 is not in the range"),
     ("drive a.jsonl --rate 0 -- server", "0.0 is not in the range"),
+    ("drive a.jsonl --rate nan -- server", "'nan' is not a number"),
+    ("drive a.jsonl --rate 1e400 -- server", "'1e400' is not a number"),
+    *[
+        (f"{command} {time}", f"{command.rpartition(' ')[2]}': expected a time above 0, not")
+        for command in (
+            "drive a.jsonl --for",
+            "explore a.jsonl --for",
+            "explore a.jsonl --timeout",
+            "record -o b --timeout",
+            "replay a.jsonl --session-timeout",
+        )
+        for time in ("0", "0s", "0.0ms")
+    ],
     ("drive a.jsonl --sessions 2 -o b -- server", "--output with a load needs --url"),
     ("merge a.jsonl -o b", "name two or more cassettes"),
     ("proxy", NO_SERVER),
@@ -176,6 +198,8 @@ USAGE = [
             ("hunter2", NO_VALUE),
         )
     ],
+    *[(f"{command} -", "'-' stands for no file here; './-' is") for command in WRITERS + READERS],
+    *[(f"{command} ''", "the name is empty") for command in WRITERS + READERS + LISTS],
 ]
 
 
