@@ -10,6 +10,7 @@ free; asyncio has only a real clock, so recorded pauses are cut there (`Timing.o
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any
@@ -91,7 +92,8 @@ class _Pump:
     ignore the close.
     """
     _over: bool = False
-    _pieces: Reassembly = attrs.field(factory=Reassembly)
+    _pieces: Reassembly = attrs.field(factory=lambda: Reassembly(sys.maxsize))
+    """Of messages that are held already, however long they are."""
 
     async def run(self) -> None:
         """Run until the pipeline ends the stream or hangs up, then close the client's stream."""

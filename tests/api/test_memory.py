@@ -7,12 +7,14 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 import trio
 
 import mcpmock
+from mcpmock.api.memory import _Pump
+from mcpmock.protocol.reassembly import MAX_MESSAGE_BYTES
 
 mcp = pytest.importorskip("mcp")
 Run = Callable[[Callable[[], Awaitable[Any]]], Any]
@@ -63,6 +65,17 @@ def test_streams(run: Run, weather: Path) -> None:
             assert "EndOfStream" == type(raised.value).__name__
 
     run(main)
+
+
+def test_a_message_of_any_length() -> None:
+    """It is held already: the bound is for what comes in pieces over a wire."""
+    found: list[int] = []
+    pipeline, codec = SimpleNamespace(hung_up=None), SimpleNamespace(read=len)
+    client = SimpleNamespace(send_nowait=found.append)
+    frame = mcpmock.Frame(mcpmock.S2C, b"1" * (MAX_MESSAGE_BYTES + 1))
+    _Pump(cast(Any, pipeline), cast(Any, codec), client, None)._send([[frame]])
+
+    assert [MAX_MESSAGE_BYTES + 1] == found
 
 
 def test_fastmcp(run: Run, weather: Path, monkeypatch: pytest.MonkeyPatch) -> None:

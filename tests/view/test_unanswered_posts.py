@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.protocol.messages import C2S, S2C, Frame, HttpBody
-from mcpmock.sessions.unanswered_posts import unanswered_posts
+from mcpmock.view.unanswered_posts import unanswered_posts
 from tests.support import (
     STREAM,
     accepts,
