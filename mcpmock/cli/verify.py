@@ -105,8 +105,8 @@ def _report(
     from mcpmock.semantic_diff.compare import compare
     from mcpmock.semantic_diff.ignore_rules import IgnoreRules
     from mcpmock.sessions.server_start import failed_start
-    from mcpmock.view.unanswered_posts import unanswered_posts
     from mcpmock.view.latency_changes import with_slower_calls
+    from mcpmock.view.unanswered_posts import unanswered_posts
 
     from .diff_output import diff_report, failure_report, say_idle_rules
     from .reports import print_report

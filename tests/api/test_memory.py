@@ -7,7 +7,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import Any
 
 import pytest
 import trio
@@ -70,10 +70,11 @@ def test_streams(run: Run, weather: Path) -> None:
 def test_a_message_of_any_length() -> None:
     """It is held already: the bound is for what comes in pieces over a wire."""
     found: list[int] = []
-    pipeline, codec = SimpleNamespace(hung_up=None), SimpleNamespace(read=len)
+    pipeline: Any = SimpleNamespace(hung_up=None)
+    codec: Any = SimpleNamespace(read=len)
     client = SimpleNamespace(send_nowait=found.append)
     frame = mcpmock.Frame(mcpmock.S2C, b"1" * (MAX_MESSAGE_BYTES + 1))
-    _Pump(cast(Any, pipeline), cast(Any, codec), client, None)._send([[frame]])
+    _Pump(pipeline, codec, client, None)._send([[frame]])
 
     assert [MAX_MESSAGE_BYTES + 1] == found
 
