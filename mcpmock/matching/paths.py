@@ -47,7 +47,7 @@ class _Step:
         if isinstance(value, dict):
             if selector is None:
                 yield from value.items()
-            elif isinstance(selector, str) and selector in value:
+            elif selector in value:
                 yield selector, value[selector]
         elif isinstance(value, list):
             if selector is None:

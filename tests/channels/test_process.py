@@ -20,7 +20,7 @@ from mcpmock.channels.channel import MAX_HELD_BYTES, Receive
 from mcpmock.channels.child_process import ChildProcess
 from mcpmock.channels.process import ProcessChannel, start_process
 from mcpmock.errors import CannotStart
-from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, Stderr
+from mcpmock.protocol.messages import C2S, S2C, Frame, ProcessExit, Stderr, StreamEnd
 from tests.support import c2s, exits, hangs_up, logs, s2c, seen
 from tests.support.processes import CHILDREN, IGNORE_ALL, gone, pids_in, scripted
 
@@ -233,14 +233,21 @@ async def test_every_signal_is_handed_on(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 async def test_a_grandchild_that_sits_on_the_pipes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It is given some time, then killed, and the exit is the child's."""
+    """It is given some time, then killed and waited for; the child's exit is the last."""
     monkeypatch.setattr(process, "STEP_TIMEOUT_S", 0.05)
     async with started(CHILDREN["forks"]) as channel:
+        kill = channel._child.kill
+
+        def kill_and_give_time(signum: int) -> None:
+            monkeypatch.setattr(process, "STEP_TIMEOUT_S", 4 * LIMIT)
+            kill(signum)
+
+        monkeypatch.setattr(channel._child, "kill", kill_and_give_time)
         pids = await pids_of(channel)
         channel.send_nowait([hangs_up(C2S)])
-        # Where the grandchild dies slowly, the end of the pipes comes behind the exit.
-        assert ProcessExit(0) in [frame.fact for frame in await everything(channel)]
+        found = await everything(channel)
 
+        assert [StreamEnd(), ProcessExit(0)] == [frame.fact for frame in found]
         assert gone(pids, LIMIT)
 
 

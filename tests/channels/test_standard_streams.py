@@ -152,6 +152,12 @@ def test_a_log_line_goes_to_the_stream_of_the_caller(monkeypatch: pytest.MonkeyP
 
     assert stream.getvalue() == "here\n"
 
+    buffer = io.BytesIO()
+    monkeypatch.setattr(sys, "stderr", io.TextIOWrapper(buffer))
+    write_log_line("at once")
+
+    assert buffer.getvalue() == b"at once\n"
+
 
 @pytest.fixture
 def one(monkeypatch: pytest.MonkeyPatch) -> Callable[..., io.TextIOWrapper]:

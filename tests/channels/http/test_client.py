@@ -496,11 +496,18 @@ async def test_answers_without_a_body(autojump_clock: MockClock, status: bytes) 
 
 
 async def test_what_is_not_mcp(autojump_clock: MockClock) -> None:
-    """A body of another path is never kept, nor the answer to it; nor that to a GET elsewhere."""
+    """A body of another path or kind is never kept, nor the answer to it; nor that to a GET
+    elsewhere.
+    """
     async with back() as there:
         body = Frame(C2S, b"a=b", fact=HttpBody(unkept=True), exchange=1)
         elsewhere = request("GET", "/.well-known/oauth")
-        for head, number, more in ((request("POST", "/x"), 1, [body]), (elsewhere, 2, [])):
+        other = Frame(C2S, b"a=b", fact=HttpBody(unkept=True), exchange=3)
+        for head, number, more in (
+            (request("POST", "/x"), 1, [body]),
+            (elsewhere, 2, []),
+            (request("POST", "/mcp"), 3, [other]),
+        ):
             receive = await there.send(*said(number, head), *more)
 
             async def serve() -> None:
