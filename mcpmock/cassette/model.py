@@ -393,6 +393,8 @@ class Episode(msgspec.Struct, kw_only=True):
     events: Sequence[Event]
     parts: list[tuple[int, Episode]] = []
     """The episodes that it was `merged` of, each with the index of its first event; else none."""
+    name: tuple[int, int] = (0, 0)
+    """The place of its take in the cassette, and its session there."""
 
 
 class Notice(msgspec.Struct, frozen=True):

@@ -127,12 +127,24 @@ def _lists_files(take: Take) -> bool:
     return any(event.m is not UNSET and name in bytes(event.m) for event in events)
 
 
+@attrs.define
+class PlayedSessions:
+    """Which episodes of a cassette live sessions were played from, by name."""
+
+    played: set[tuple[int, int]] = attrs.field(factory=set)
+    led: dict[tuple[int, int], int] = attrs.field(factory=dict)
+    """The turn in which a session last answered from an episode first."""
+    turns: count[int] = attrs.field(factory=lambda: count(1))
+
+
 @attrs.define(eq=False, repr=False, slots=False)
 class SessionSelection:
     """The episodes of a cassette, shared by all sessions that are played from it."""
 
     cassette: Cassette
     options: PlayerOptions
+    past: PlayedSessions = attrs.field(factory=PlayedSessions)
+    """Shared by all selections of the cassette: those of other transports."""
     _variables: Variables | None = attrs.field(init=False)
     """The texts that the user wants back."""
     _episodes: list[Episode] = attrs.field(init=False)
@@ -143,12 +155,10 @@ class SessionSelection:
     """The plans made so far, by the number of their episode, each with its index."""
     _answers: dict[int, AnswerIndex | None] = attrs.field(factory=dict)
     """What answers without a plan, by the number of the episode; None where nothing does."""
-    _translated: dict[str, list[RequestIndex]] = attrs.field(factory=dict)
-    """The plans for clients of a revision that was not recorded, by the revision."""
-    _played: set[int] = attrs.field(factory=set)
-    _led: dict[int, int] = attrs.field(factory=dict)
-    """The turn in which a session last answered from an episode first."""
-    _turns: count[int] = attrs.field(factory=lambda: count(1))
+    _translated: dict[str, dict[int, RequestIndex]] = attrs.field(factory=dict)
+    """The plans for clients of a revision that was not recorded, by the revision and the number of
+    the episode.
+    """
 
     def __attrs_post_init__(self) -> None:
         self._variables = None
@@ -167,10 +177,11 @@ class SessionSelection:
             self.cassette = with_true_digests(self.cassette)
         own: list[Episode] = []
         self._alone = []
-        for take in self.cassette.takes:
+        for place, take in enumerate(self.cassette.takes):
             on_http = take.transport != "stdio"
             for episode in msgspec.structs.replace(take, events=resumed(take.events)).episodes():
                 session = episode.events[0].s
+                episode.name = place, session
                 own += [episode] if not on_http or session != NO_SESSION else []
                 self._alone += [episode] if not on_http or session == NO_SESSION else []
         self._episodes = own or self._alone
@@ -190,10 +201,12 @@ class SessionSelection:
         """Return the numbers of the episodes that may be played: those not played yet first, in
         recorded order, and of these first the ones that no session answers from.
         """
-        fresh = [number for number in range(len(self._episodes)) if number not in self._played]
-        fresh.sort(key=lambda number: (self._led.get(number, 0), number))
-        again = sorted(self._played) if self.options.sessions == "reuse" else []
-        return [*fresh, *again]
+        played, led = self.past.played, self.past.led
+        names = [episode.name for episode in self._episodes]
+        fresh = [number for number, name in enumerate(names) if name not in played]
+        fresh.sort(key=lambda number: (led.get(names[number], 0), number))
+        again = [number for number, name in enumerate(names) if name in played]
+        return [*fresh, *again] if self.options.sessions == "reuse" else fresh
 
     def known_answers(
         self, now: float, assembly: RequestAssembly, session: SessionId
@@ -242,7 +255,8 @@ class SessionSelection:
 
     @cached_property
     def _merged(self) -> RequestIndex:
-        return self._indexed(self._plan(merged(self._alone)), stateless=True)
+        fresh_first = sorted(self._alone, key=lambda episode: episode.name in self.past.played)
+        return self._indexed(self._plan(merged(fresh_first)), stateless=True)
 
     def _plan(self, episode: Episode) -> ReplayPlan:
         from .plan.builder import build_plan  # most replays need none, or that of a table
@@ -317,12 +331,16 @@ class SessionSelection:
 
         if revision not in self._translated:
             episodes = [translate(episode, revision) for episode in self._episodes]
-            episodes = [episode for episode in episodes if episode.events]
-            if stateless and episodes:
-                episodes = [merged(episodes)]
-            indexes = [self._indexed(self._plan(one), stateless=stateless) for one in episodes]
-            self._translated[revision] = indexes
-        return [self.candidate(index, session) for index in self._translated[revision]]
+            found = {number: one for number, one in enumerate(episodes) if one.events}
+            if stateless and found:
+                found = {0: merged([*found.values()])}
+            self._translated[revision] = {
+                number: self._indexed(self._plan(one), stateless=stateless)
+                for number, one in found.items()
+            }
+        indexes = self._translated[revision]
+        numbers = indexes if stateless else filter(indexes.__contains__, self.choice())
+        return [self.candidate(indexes[number], session) for number in numbers]
 
     def index(self, number: int) -> RequestIndex:
         """Return the plan of an episode with its index: made once, shared by all live sessions."""
@@ -360,16 +378,13 @@ class SessionSelection:
 
     def mark_played(self, episode: Episode) -> None:
         """Note that an answer was taken from this episode alone."""
-        self._played |= self._numbers(episode)
+        self.past.played.add(episode.name)
 
     def mark_led(self, episode: Episode) -> None:
         """Note that an answer was taken from this episode, though the session might still be
         another one.
         """
-        self._led.update((number, next(self._turns)) for number in self._numbers(episode))
-
-    def _numbers(self, episode: Episode) -> set[int]:
-        return {number for number, one in enumerate(self._episodes) if one is episode}
+        self.past.led[episode.name] = next(self.past.turns)
 
 
 def _listed_tools(events: Sequence[Event]) -> Iterator[tuple[str, bool]]:

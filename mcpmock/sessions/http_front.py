@@ -227,7 +227,7 @@ class _Serving:
             sessions=front.sessions,
             as_recorded=as_recorded,
             bare_recording=bare_recording,
-            selection=SessionSelection(cassette, options),
+            selection=SessionSelection(cassette, options, replay.past),
             origins=recorded_origins(cassette) if as_recorded else (),
         ).guarded()
 

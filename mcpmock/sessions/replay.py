@@ -7,7 +7,7 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from mcpmock.batch.match_rules import with_rules_beside
 from mcpmock.cassette.model import Cassette
@@ -15,7 +15,7 @@ from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.fallback import Fallback
 from mcpmock.playback.player import Player, PlayerOptions, Report
 from mcpmock.playback.session_player import SessionPlayer
-from mcpmock.playback.session_selection import SessionSelection
+from mcpmock.playback.session_selection import PlayedSessions, SessionSelection
 
 if TYPE_CHECKING:
     from mcpmock.faults.receipts import FaultRun
@@ -31,16 +31,16 @@ class Replay(Struct, eq=False, dict=True):
     report: Report
     stub: StubScript | None = None
     """Hand-written answers. They come before the recorded ones."""
+    past: PlayedSessions = field(default_factory=PlayedSessions)
+    """Which recorded sessions were played, over any transport."""
 
     def __post_init__(self) -> None:
         self.options = with_rules_beside(self.options, self.cassette)
 
     @cached_property
     def bare_selection(self) -> SessionSelection:
-        """What sessions of bare messages (stdio, memory) are played from, one for all of them: it
-        knows which recorded sessions were played.
-        """
-        return SessionSelection(bare_messages(self.cassette), self.options)
+        """What sessions of bare messages (stdio, memory) are played from, one for all of them."""
+        return SessionSelection(bare_messages(self.cassette), self.options, self.past)
 
     def bare_player(self) -> SessionPlayer:
         """Return a player for one session of bare messages."""

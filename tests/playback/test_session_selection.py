@@ -9,7 +9,7 @@ from mcpmock.matching.match_rule import MatchRules
 from mcpmock.options.replay import ReplayOptions, SessionUse
 from mcpmock.playback.candidates import Candidate
 from mcpmock.playback.plan.steps import bare
-from mcpmock.playback.session_selection import PlayerOptions, SessionSelection
+from mcpmock.playback.session_selection import PlayedSessions, PlayerOptions, SessionSelection
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import Frame
 from tests.support import (
@@ -141,6 +141,31 @@ def test_those_not_played_go_first() -> None:
     assert [2, 0, 1] == [names[id(p.plan)] for p in selection.candidates(session)]
     selection.mark_led(candidates[2].plan.episode)
     assert [0, 2, 1] == [names[id(p.plan)] for p in selection.candidates(session)]
+
+
+@pytest.mark.parametrize(
+    "takes",
+    [
+        cassette(*STDIO, ("take", None), *STDIO),
+        over_http(in_session(2, post(1, INITIALIZE)), in_session(3, post(2, INITIALIZE))),
+        over_http(in_session(1, one(1)), in_session(2, one(2)), in_session(3, one(3))),
+    ],
+)
+def test_played_over_another_transport(takes: Cassette) -> None:
+    """What was played to a client in memory is dealt last to one over HTTP, and to callers without
+    a session.
+    """
+    past = PlayedSessions()
+    ways = [bare(takes, one_session=True), takes, bare(takes, one_session=False)]
+    memory, http, as_messages = (SessionSelection(way, PlayerOptions(), past) for way in ways)
+    played, other = (candidate.plan.episode for candidate in memory.candidates(session))
+    memory.mark_played(played)
+
+    for selection in (http, as_messages):
+        dealt = [candidate.plan.episode.name for candidate in selection.candidates(session)]
+        assert [other.name, played.name] == dealt[-2:]
+    parts = [part.name for _, part in as_messages.stateless(session).plan.episode.parts]
+    assert [other.name, played.name] == parts[-2:]
 
 
 @pytest.mark.parametrize(("sessions", "left"), [("reuse", 1), ("once", 0)])

@@ -448,6 +448,17 @@ def test_the_selection_is_made_once() -> None:
     assert one[0].plan is two[0].plan
 
 
+def test_translated_sessions_are_dealt_in_turn() -> None:
+    """One that was played goes behind the others, as in the recorded revision."""
+    recorded: Cassette = cassette(*RECORDED_MODERN, ("take", None), *RECORDED_MODERN)
+    selection = SessionSelection(recorded, PlayerOptions())
+    first, second = selection.translations("2025-06-18", str, stateless=False)
+    selection.mark_played(first.plan.episode)
+    dealt = selection.translations("2025-06-18", str, stateless=False)
+
+    assert [second.plan, first.plan] == [candidate.plan for candidate in dealt]
+
+
 def test_fields_of_an_event_go_with_its_message() -> None:
     """Of a message that is left out, no fields of its server-sent event are left behind."""
     changed = notification("notifications/tools/list_changed")
