@@ -27,12 +27,11 @@ from mcpmock.protocol.messages import (
     encode,
     member,
 )
-from mcpmock.protocol.methods import NAMES, ROWS
+from mcpmock.protocol.methods import METHODS, NAMES
 
 from .segments import On
 
 Transport = Literal["stdio", "sse", "streamable-http"]
-_METHODS = {row.name for row in ROWS}
 _NAMED_BY = {"tool": "tools/call", "prompt": "prompts/get", "uri": "resources/"}
 """By key of `match`, how the methods begin whose params name it."""
 
@@ -159,7 +158,7 @@ def method_mistakes(match: Match, *methods: str) -> Iterator[str]:
 
 def _carriers(method: str) -> On:
     """Return what messages of a method (a glob) can be."""
-    known = [name for name in (*_METHODS, "GET", "DELETE") if fnmatchcase(name, method)]
+    known = [name for name in (*METHODS, "GET", "DELETE") if fnmatchcase(name, method)]
     if not known and not method.startswith("notifications/"):
         return On.MESSAGE | On.EXCHANGE | On.CLOSE  # a method of a client's own
     carriers = On.OTHER if known else On.NOTIFICATION | On.OTHER

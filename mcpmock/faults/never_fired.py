@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from mcpmock.printable import did_you_mean, many
-from mcpmock.protocol.methods import ROWS, Sender
+from mcpmock.protocol.methods import METHODS, ROWS, Sender
 
 from .fault import Fault
 from .match import Turn
@@ -88,7 +88,7 @@ def _unasked(fault: Fault, asked: Sequence[Asked]) -> Iterator[str]:
     methods = fault.about if match.method is None else [match.method]
     found = {method for method, _ in asked}
     if methods and not any(fnmatchcase(name, glob) for name in found for glob in methods):
-        known = found | {row.name for row in ROWS}
+        known = found | METHODS
         senders = {row.sender for row in ROWS if fnmatchcase(row.name, methods[0])}
         who = "no client sent" if senders == {Sender.CLIENT} else "neither side sent"
         near = did_you_mean(methods[0], known, cutoff=0.5) if not set(methods) & known else ""

@@ -115,6 +115,7 @@ def methods(revision: str, sender: Sender) -> dict[str, Method]:
 
 
 CACHEABLE = frozenset(row.name for row in ROWS if row.cacheable)
+METHODS = frozenset(row.name for row in ROWS)
 LISTS = {row.name: row.lists for row in ROWS if row.lists is not None}
 """By method, the member of the result that is the list."""
 NAMES = {row.name: row.names for row in ROWS if row.names is not None and row.extension is None}

@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from mcpmock.playback.request_key import canonical, significant
+from mcpmock.playback.variables import same
+from mcpmock.protocol.methods import METHODS
 from mcpmock.protocol.skills import GET
 
 from .catalog_changes import (
@@ -21,7 +23,7 @@ from .catalog_changes import (
     skill_changes,
 )
 from .normalize import Document
-from .severity import Change, Item, ValuePath
+from .severity import ABSENT, Change, Item, PathStep, ValuePath
 from .value_changes import Edit, EditKind, Measure, edits
 
 _RESULT: ValuePath = ("result",)
@@ -40,6 +42,20 @@ _RULES = {
 
 _SETS = {"audience"}
 """Lists of the protocol in results whose order says nothing."""
+_UNSAID = {
+    "isError": False, "resultType": "complete", "hasMore": False,
+    "listChanged": False, "subscribe": False, "experimental": {},
+    "readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True,
+    "annotations": {}, "execution": {}, "taskSupport": "forbidden", "icons": [], "_meta": {},
+    "arguments": [], "required": False,
+} | dict.fromkeys((
+    "nextCursor", "structuredContent", "total", "instructions", "title", "description", "mimeType",
+    "size", "outputSchema", "audience", "priority", "lastModified", "websiteUrl", "sizes",
+    "tools", "prompts", "resources", "logging", "completions", "tasks",
+))  # fmt: skip
+"""What optional members of the protocol say where they are absent; None: nothing."""
+_FREE = {"structuredContent", "inputSchema", "outputSchema", "_meta", "experimental", "extensions"}
+"""Members of the protocol that hold what the protocol does not know."""
 
 
 def answer_changes(method: str, old: Document, new: Document, measure: Measure) -> Iterator[Change]:
@@ -54,7 +70,26 @@ def answer_changes(method: str, old: Document, new: Document, measure: Measure) 
     elif "error" in old:
         yield from _error_changes(old["error"], new["error"], measure)
     else:
-        yield from _result_changes(method, old["result"], new["result"], measure)
+        for change in _result_changes(method, old["result"], new["result"], measure):
+            if method not in METHODS or not _says_nothing(change):
+                yield change
+
+
+def _says_nothing(change: Change) -> bool:
+    """Return whether a member came or went that says what its absence says. Some SDKs write each
+    optional member, as null or as its default.
+    """
+    if ABSENT not in (change.old, change.new) or _FREE.intersection(change.path[:-1]):
+        return False
+    return _is_unsaid(change.path[-1], change.new if change.old is ABSENT else change.old)
+
+
+def _is_unsaid(name: PathStep, value: Any) -> bool:
+    if name not in _UNSAID:
+        return False
+    if isinstance(value, dict) and name not in _FREE:
+        return _UNSAID[name] == {} and all(_is_unsaid(*member) for member in value.items())
+    return value is None or same(value, _UNSAID[name])
 
 
 def _failed(document: Document) -> bool:
@@ -103,7 +138,7 @@ def _result_changes(method: str, old: Any, new: Any, measure: Measure) -> Iterat
 
 
 def _judged(edit: Edit) -> Change:
-    if edit.path[-1] == "resultType" and edit.kind is EditKind.TEXT:
+    if edit.path[-1] == "resultType" and edit.kind in (EditKind.TEXT, EditKind.ADDED):
         return Change("output-type-changed", edit.path, edit.old, edit.new)
     if edit.kind is EditKind.REORDERED and edit.path[-1] in _SETS:
         return Change("list-reordered", edit.path, edit.old, edit.new)

@@ -85,6 +85,66 @@ def test_answers(old: Any, new: Any, expected: list[str]) -> None:
     assert expected == told("tools/call", old, new)
 
 
+def tool(**more: Any) -> dict[str, Any]:
+    return result(tools=[{"name": "a", "inputSchema": {}, **more}])
+
+
+TOOL = "$.result.tools[?@.name=='a']"
+
+
+@pytest.mark.parametrize(
+    ("method", "short", "long"),
+    [
+        ("tools/call", text("a"), text("a", isError=False, structuredContent=None, _meta=None)),
+        ("tools/call", text("a"), text("a", resultType="complete", _meta={})),
+        ("tools/call", result(content=[{"type": "text"}]),
+         result(content=[{"type": "text", "annotations": None, "_meta": None}])),
+        ("prompts/get", result(messages=[]), result(messages=[], description=None)),
+        ("tools/list", tool(), tool(title=None, description=None, outputSchema=None, icons=[])),
+        ("tools/list", tool(), tool(annotations=None, execution={"taskSupport": "forbidden"})),
+        ("tools/list", tool(), tool(annotations={
+            "title": None, "readOnlyHint": False, "destructiveHint": True, "idempotentHint": False,
+            "openWorldHint": True})),
+        ("tools/list", result(tools=[]), result(tools=[], nextCursor=None)),
+        ("prompts/list", result(prompts=[{"name": "a"}]),
+         result(prompts=[{"name": "a", "arguments": None}])),
+        ("resources/list", result(resources=[{"uri": "a:b"}]),
+         result(resources=[{"uri": "a:b", "mimeType": None, "size": None}])),
+        ("completion/complete", result(completion={"values": []}),
+         result(completion={"values": [], "hasMore": False, "total": None})),
+        ("initialize", result(capabilities={"tools": {}}), result(instructions=None, capabilities={
+            "tools": {"listChanged": False}, "prompts": None, "experimental": {}})),
+    ],
+)  # fmt: skip
+def test_what_absence_says_too(method: str, short: Any, long: Any) -> None:
+    """An optional member of the protocol that comes or goes as null, or as its default, is none."""
+    assert [] == told(method, short, long) == told(method, long, short)
+
+
+@pytest.mark.parametrize(
+    ("method", "old", "new", "expected"),
+    [
+        ("tools/call", result(), result(a=None), "output-field-added $.result.a"),
+        ("tools/call", result(structuredContent={}), result(structuredContent={"isError": False}),
+         "output-field-added $.result.structuredContent.isError"),
+        ("tools/call", text("a"), text("a", resultType="input_required"),
+         "output-type-changed $.result.resultType"),
+        ("completion/complete", result(completion={}), result(completion={"hasMore": True}),
+         "output-field-added $.result.completion.hasMore"),
+        ("tools/list", tool(), tool(annotations={"destructiveHint": False}),
+         f"metadata-changed {TOOL}.annotations"),
+        ("tools/list", tool(), tool(description=""), f"description-changed {TOOL}.description"),
+        ("tools/list", tool(), tool(outputSchema={}), f"output-schema-added {TOOL}.outputSchema"),
+        ("initialize", result(capabilities={}), result(capabilities={"tools": {}}),
+         "capability-added $.result.capabilities.tools"),
+        ("x/y", result(), result(isError=None), "output-field-added $.result.isError"),
+    ],
+)  # fmt: skip
+def test_what_absence_does_not_say(method: str, old: Any, new: Any, expected: str) -> None:
+    """Other values, other names, what servers define and methods of their own are compared."""
+    assert [expected] == told(method, old, new)
+
+
 def test_catalogs_and_handshakes_have_rules_of_their_own() -> None:
     """The rules depend on the method of the request."""
     named = result(tools=[{"name": "a"}])
