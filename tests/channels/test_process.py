@@ -116,7 +116,9 @@ async def test_the_end_of_input_ends_it() -> None:
     """What is sent arrives in order, and a StreamEnd closes the input behind it."""
     async with started(["cat"]) as channel:
         channel.send_nowait([c2s(b"a"), c2s(b"b", b"\r\n"), hangs_up(C2S)])
+        channel.send_nowait([hangs_up(C2S)])  # again
         found = await everything(channel)
+        channel.send_nowait([hangs_up(C2S)])
         with pytest.raises(trio.BrokenResourceError):
             channel.send_nowait([c2s(b"more")])
 

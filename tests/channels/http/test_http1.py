@@ -12,6 +12,7 @@ from mcpmock.channels.http.http1 import (
     ResponseReader,
     ResponseWriter,
     head_bytes,
+    read_head,
 )
 from mcpmock.protocol.messages import ExchangeEnd, HttpBody, HttpRequest, HttpResponse, SseMeta
 from tests.channels.http.http_talking import EVENTS, JSON, answer, chunked, of, ok, post
@@ -49,6 +50,18 @@ def test_no_head_becomes_two(start: str, field: tuple[str, str]) -> None:
     """What would be read as another head is not written."""
     with pytest.raises(ValueError):
         head_bytes(start, [field])
+
+
+@pytest.mark.parametrize(("size", "kept"), [(10, True), (5000, False)])
+def test_which_heads_are_kept(size: int, kept: bool) -> None:
+    """Those of usual length, so that what is kept stays small."""
+    field = b"A: %b\r\nContent-Length: 0\r\n\r\n" % (b"x" * size)
+    asked, answered = b"GET / HTTP/1.1\r\nHost: a\r\n" + field, b"HTTP/1.1 200 OK\r\n" + field
+
+    assert kept is (read_head(asked) is read_head(asked))
+    [one], [other] = (list(ResponseReader("GET").feed(answered)) for _ in range(2))
+    assert one == other
+    assert kept is (one is other)
 
 
 def test_reading_a_request() -> None:
