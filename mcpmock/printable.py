@@ -144,14 +144,19 @@ def did_you_mean(word: str, known: Iterable[str], *, most: int = 1, cutoff: floa
 
 
 def duration(us: int) -> str:
-    """Return microseconds in words: `0.6 ms`, `41 ms`, `1.52 s`, `2:03 min`."""
-    ms = us / 1000
-    if abs(ms) < 1000:
-        return f"{ms:.0f} ms" if abs(ms) >= 10 or not ms else f"{ms:.1f} ms"
-    if ms < 60_000:
-        return f"{ms / 1000:.2f} s"
-    minutes, seconds = divmod(round(ms / 1000), 60)
-    return f"{minutes}:{seconds:02} min"
+    """Return microseconds in words: `0.6 ms`, `41 ms`, `1.52 s`, `2:03 min`. A page says the same
+    (`duration` in `page.js`).
+    """
+    # Halves are rounded up, in whole numbers: `format` and JavaScript's `toFixed` differ there.
+    sign, us = ("-", -us) if us < 0 else ("", us)
+    if us < 9_950:
+        return f"{sign}{(us + 50) // 100 / 10:.1f} ms" if us else "0 ms"
+    if us < 999_500:
+        return f"{sign}{(us + 500) // 1000} ms"
+    if us < 59_995_000:
+        return f"{sign}{(us + 5000) // 10_000 / 100:.2f} s"
+    minutes, seconds = divmod((us + 500_000) // 1_000_000, 60)
+    return f"{sign}{minutes}:{seconds:02} min"
 
 
 def shell_command(words: Iterable[str]) -> str:

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from mcpmock.cassette.model import Cassette, Event, Gap, Take
 from mcpmock.errors import Level
-from mcpmock.printable import shell_command
+from mcpmock.printable import duration, shell_command
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.rules.checker import Found, check
 from mcpmock.semantic_diff.compare import Diff, Difference, IgnoreRules, Progress, compare
@@ -342,7 +342,7 @@ def _path(answer: Row, spans: Sequence[tuple[int, int, str]]) -> dict[str, Any]:
         parts += [((begin - at) / total, 0, "server"), ((until - begin) / total, 1, method)]
         at, waited = until, waited + until - begin
     parts.append(((end - at) / total, 0, "server"))
-    took, worked, answered = (f"{us / 1000:,.1f} ms" for us in (total, total - waited, waited))
+    took, worked, answered = map(duration, (total, total - waited, waited))
     words = f"Of {took} the server worked {worked} and waited {answered} for the client"
     return {"parts": parts, "summary": f"{words} ({_many(len(spans), 'request')})."}
 

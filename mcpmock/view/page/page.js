@@ -47,10 +47,11 @@ function refill(id, ...children) {
 
 function duration(us) {
 	if (us == null) return "";
-	const ms = us / 1000;
-	if (Math.abs(ms) < 1000) return (Math.abs(ms) >= 10 || !ms ? ms.toFixed(0) : ms.toFixed(1)) + " ms";
-	if (ms < 60000) return (ms / 1000).toFixed(2) + " s";
-	const seconds = Math.round(ms / 1000);
+	if (us < 0) return "-" + duration(-us);
+	if (us < 9950) return us ? (Math.floor((us + 50) / 100) / 10).toFixed(1) + " ms" : "0 ms";
+	if (us < 999500) return Math.floor((us + 500) / 1000) + " ms";
+	if (us < 59995000) return (Math.floor((us + 5000) / 10000) / 100).toFixed(2) + " s";
+	const seconds = Math.floor((us + 500000) / 1000000);
 	return Math.floor(seconds / 60) + ":" + String(seconds % 60).padStart(2, "0") + " min";
 }
 
