@@ -48,10 +48,10 @@ function refill(id, ...children) {
 function duration(us) {
 	if (us == null) return "";
 	if (us < 0) return "-" + duration(-us);
-	if (us < 9950) return us ? (Math.floor((us + 50) / 100) / 10).toFixed(1) + " ms" : "0 ms";
-	if (us < 999500) return Math.floor((us + 500) / 1000) + " ms";
-	if (us < 59995000) return (Math.floor((us + 5000) / 10000) / 100).toFixed(2) + " s";
-	const seconds = Math.floor((us + 500000) / 1000000);
+	if (us < 9950) return us ? (Math.round(us / 100) / 10).toFixed(1) + " ms" : "0 ms";
+	if (us < 999500) return Math.round(us / 1000) + " ms";
+	if (us < 59995e3) return (Math.round(us / 1e4) / 100).toFixed(2) + " s";
+	const seconds = Math.round(us / 1e6);
 	return Math.floor(seconds / 60) + ":" + String(seconds % 60).padStart(2, "0") + " min";
 }
 
