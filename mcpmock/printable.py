@@ -149,8 +149,8 @@ def duration(us: int) -> str:
     """
     # Halves are rounded up, in whole numbers: `format` and JavaScript's `toFixed` differ there.
     sign, us = ("-", -us) if us < 0 else ("", us)
-    if us < 9_950:
-        return f"{sign}{(us + 50) // 100 / 10:.1f} ms" if us else "0 ms"
+    if 0 < us < 9_950:
+        return f"{sign}{(us + 50) // 100 / 10:.1f} ms"
     if us < 999_500:
         return f"{sign}{(us + 500) // 1000} ms"
     if us < 59_995_000:

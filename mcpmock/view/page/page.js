@@ -48,11 +48,11 @@ function refill(id, ...children) {
 function duration(us) {
 	if (us == null) return "";
 	if (us < 0) return "-" + duration(-us);
-	if (us < 9950) return us ? (Math.round(us / 100) / 10).toFixed(1) + " ms" : "0 ms";
-	if (us < 999500) return Math.round(us / 1000) + " ms";
-	if (us < 59995e3) return (Math.round(us / 1e4) / 100).toFixed(2) + " s";
-	const seconds = Math.round(us / 1e6);
-	return Math.floor(seconds / 60) + ":" + String(seconds % 60).padStart(2, "0") + " min";
+	const to = (n) => Math.round(us / n);
+	if (us && us < 9950) return (to(100) / 10).toFixed(1) + " ms";
+	if (us < 999500) return to(1e3) + " ms";
+	if (us < 59995e3) return (to(1e4) / 100).toFixed(2) + " s";
+	return `${to(1e6) / 60 | 0}:${String(to(1e6) % 60).padStart(2, "0")} min`;
 }
 
 const figure = (n) => n.toLocaleString("en");
