@@ -37,7 +37,7 @@ def unwrap(
         raise click.UsageError("name a server, or give --all")
     store = side_store(machine)
     if name is None:
-        stored = find_stored(machine, say, forget=True)
+        stored = find_stored(machine, say, forget=not change.dry_run)
         chosen = [one for one in stored if is_meant(one, change)]
     else:
         chosen = choose_servers(machine, name, change, recorded=True)

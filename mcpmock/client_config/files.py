@@ -227,13 +227,15 @@ def find_stored(
     machine: Machine, say: Callable[[str], None], *, forget: bool = False
 ) -> Iterator[FoundServer]:
     """Yield the servers that `wrap` wrote, in whatever folder, as they stand now. What cannot be
-    read is said. With `forget`, what undoes those that were taken back since is removed.
+    read is said. With `forget`, what undoes those that were taken back since, or whose file is
+    gone, is removed.
     """
     store = side_store(machine)
     for stored in store.all():
         config = ConfigFile(Path(stored.file), stored.clients, stored.scope, stored.keys)
         try:
-            document = read_config(config.path)
+            text = text_or_nothing(config.path)
+            document = parse_config(config.path, text, may_be_blank=True)
             entry = servers_of(document, config.keys).get(stored.server)
         except ConfigError as error:
             say(str(error))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import stat
 from pathlib import Path
 from typing import Any
@@ -190,16 +191,23 @@ def test_a_home_with_a_star(tmp_path: Path) -> None:
     assert [tmp_path / "h*/.codex/work.config.toml"] == [one.config.path for one in found.servers]
 
 
-def test_a_recorder_that_somebody_took_out(machine: Machine) -> None:
-    """It is forgotten."""
+@pytest.mark.parametrize("left", [TEXT, "{}", "", None, "no folder"])
+def test_a_recorder_that_somebody_took_out(machine: Machine, left: str | None) -> None:
+    """It is forgotten, without a word: with its entry, its file or the folder of that."""
     found = wrapped(machine)
-    assert ["a"] == [one.entry.name for one in find_stored(machine, print)]
-    found.config.path.write_text(TEXT, "utf-8")
+    said: list[str] = []
+    assert ["a"] == [one.entry.name for one in find_stored(machine, said.append)]
+    if left == "no folder":
+        shutil.rmtree(found.config.path.parent)
+    elif left is None:
+        found.config.path.unlink()
+    else:
+        found.config.path.write_text(left, "utf-8")
 
-    assert [] == list(find_stored(machine, print))
+    assert [] == list(find_stored(machine, said.append))
     assert 1 == len(list(side_store(machine).all()))
-    assert [] == list(find_stored(machine, print, forget=True))
-    assert [] == list(side_store(machine).all())
+    assert [] == list(find_stored(machine, said.append, forget=True))
+    assert ([], []) == (list(side_store(machine).all()), said)
 
 
 @pytest.mark.parametrize(
