@@ -49,13 +49,15 @@ HTTP = ("streamable-http", "sse")
 
 class FaultLevel(IntEnum):
     """What of a message a fault acts on. The faults of a plan act in this order: what is in pieces,
-    or broken off, is no message that another one could change.
+    broken off, or the bytes of a body, is no message that another one could change.
     """
 
     MESSAGE = 0
-    END = 1
+    BODY = 1
+    """It changes the HTTP response that carries the message."""
+    END = 2
     """It ends the stream, mostly in the place of the message."""
-    PIECES = 2
+    PIECES = 3
     """It sends the bytes of the message in pieces."""
 
 

@@ -53,7 +53,8 @@ class Outcome:
         if carried is None:
             before, behind = [], before
         self.first += before
-        if fault.level and (carried is None or carried.frames is not matched.unit):
+        in_bytes = fault.level >= FaultLevel.END
+        if in_bytes and (carried is None or carried.frames is not matched.unit):
             # Nothing comes between pieces, and nothing behind the end of the stream.
             if fault.level is FaultLevel.END:
                 self.then = [one for one in self.then if not _goes(one[1], matched)]
@@ -170,7 +171,7 @@ class Triggers:
             continues = self._continues(armed, unit, subject)
             if not continues and not self._is_its_turn(armed, unit, subject, now, drawn):
                 continue
-            if armed.fault.level:
+            if armed.fault.level >= FaultLevel.END:
                 outcome.part_messages(unit)
             matched = MatchedMessage(
                 unit=outcome.carried.frames,

@@ -10,7 +10,7 @@ import attrs
 from attrs.converters import optional
 
 from mcpmock.faults.chunking import wire_bytes
-from mcpmock.faults.fault import HTTP, Act, Dice, Fault, MatchedMessage, frozen
+from mcpmock.faults.fault import HTTP, Act, Dice, Fault, FaultLevel, MatchedMessage, frozen
 from mcpmock.faults.match import Subject
 from mcpmock.faults.responses import plain_response, uncounted, with_type
 from mcpmock.faults.segments import On
@@ -100,7 +100,13 @@ class MalformedChunk(Fault, acts_on=On.REQUEST, only="server", transports=HTTP):
         )
 
 
-class _WholeResponse(Fault, only="client", needs_head=True, transports=("streamable-http",)):
+class _WholeResponse(
+    Fault,
+    only="client",
+    level=FaultLevel.BODY,
+    needs_head=True,
+    transports=("streamable-http",),
+):
     """A fault that changes the head of a response and all that comes behind it."""
 
     def subject(self, subject: Subject) -> Subject:

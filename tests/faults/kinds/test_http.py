@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import pytest
+
 from mcpmock.channels.http.http1 import ResponseWriter
+from mcpmock.faults.fault import Fault
+from mcpmock.faults.kinds.connection import LimitData
+from mcpmock.faults.kinds.content import InvalidJson, WrongId
 from mcpmock.faults.kinds.http import (
     HttpStatus,
     JsonInsteadOfSse,
@@ -12,6 +17,8 @@ from mcpmock.faults.kinds.http import (
     SessionExpired,
     WrongContentType,
 )
+from mcpmock.faults.kinds.order import Duplicate, RespondTwice
+from mcpmock.faults.kinds.sse import SseCommentStorm, SseDuplicateId, SseRetry
 from mcpmock.faults.match import Match
 from mcpmock.protocol.http_reply import EVENT_STREAM
 from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, HttpBody, HttpResponse, SseMeta
@@ -84,6 +91,36 @@ def test_wrong_content_type_of_an_event_stream() -> None:
         assert ["1 200 text/html"] == shown([head])
         assert BodyWriter(EVENT_STREAM).write(whole) == b"".join(frame.raw for frame in rest)
         assert {HttpBody, ExchangeEnd} == {type(frame.fact) for frame in rest}
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        SseDuplicateId(id="7"),
+        SseRetry(retry=5),
+        SseCommentStorm(count=2),
+        Duplicate(match=Match(method="tools/call")),
+        RespondTwice(),
+        InvalidJson(),
+        WrongId(),
+        LimitData(bytes=60),
+    ],
+    ids=lambda fault: fault.kind,
+)
+def test_wrong_content_type_with_another_fault(other: Fault) -> None:
+    """In either order of the plan the body has the bytes that the other one leaves."""
+    stream = [*opens(1), *says(1, progress("t"), id="a"), *says(1, ANSWER, id="b"), ends(1)]
+
+    def heard(*faults: Fault) -> list[Frame]:
+        wire = faulty(*faults, transport="streamable-http")
+        wire.hears(0, post(1, CALL))
+        return [frame for out in wire.pipeline.enter(stream, 0) for frame in out]
+
+    written = BodyWriter(EVENT_STREAM).write(heard(other))
+    for faults in ((WrongContentType(), other), (other, WrongContentType())):
+        head, *rest = heard(*faults)
+        assert ["1 200 text/html"] == shown([head])
+        assert written == b"".join(frame.raw for frame in rest)
 
 
 def test_json_instead_of_sse_the_answer_alone() -> None:
