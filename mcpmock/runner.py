@@ -176,9 +176,7 @@ class LiveSession:
         return bool(over or pipeline.halted or pipeline.next_due is not None or held)
 
     def _take(self, frames: Sequence[Frame]) -> None:
-        """Take frames that the client's end delivers. An error here ends the session, not the
-        channel.
-        """
+        """Take the client's frames. An error here ends the session, not the channel."""
         if self._done or self._internal_error is not None:
             return
         try:

@@ -205,9 +205,7 @@ class CassetteFolder:
 
 
 def _unpacked(file: BufferedReader, name: str) -> tuple[bytes, list[str]]:
-    """Return what can be read of a file, and what is wrong with its packing. Raises CassetteError
-    and the OSErrors of reading.
-    """
+    """Return what can be read, and what is wrong with its packing. Raises as reading does."""
     packed = name.endswith(".gz")
     try:
         return read_all(file, name, packed=packed), []

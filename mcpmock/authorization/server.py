@@ -459,9 +459,7 @@ def _may_redirect_to(uri: str) -> bool:
 
 
 def _is_registered(uri: str, registered: Sequence[str]) -> bool:
-    """Compare URIs as strings, but for the port of a loopback address (RFC 8252, 7.3). `registered`
-    is empty where it is not known.
-    """
+    """RFC 8252, 7.3: a loopback address may have any port. `registered` is empty if not known."""
     if not registered:
         return _may_redirect_to(uri)
     return any(uri == known or _without_port(uri) == _without_port(known) for known in registered)

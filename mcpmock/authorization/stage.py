@@ -54,7 +54,6 @@ class AuthorizationStage(Stage):
         return [*actions, Send(on)] if on else actions
 
     def _hear(self, frame: m.Frame, now: float) -> Sequence[m.Frame] | AuthorizationReply:
-        """Return the frames that go on, or the answer to the request."""
         x, fact = frame.exchange, frame.fact
         if x is None:
             return [frame]

@@ -51,9 +51,7 @@ def run_in_order(
 
 
 def _submitted(executor: Executor, work: Callable[[Item], Result], item: Item) -> Future[Result]:
-    """Submit work; a pool broken by a worker's death takes no more: reported like the death
-    itself.
-    """
+    """Report a pool that a worker's death broke, and that takes no more, like the death itself."""
     try:
         return executor.submit(work, item)
     except BrokenExecutor as error:

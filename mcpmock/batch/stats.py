@@ -155,5 +155,4 @@ def _stats_of_line(line: Line) -> Stats:
 
 
 def _counts_of(calls: Calls | CallsLine) -> dict[str, int]:
-    """Return the numbers that a line of calls has as they are."""
     return {name: getattr(calls, name) for name in _COUNTS}

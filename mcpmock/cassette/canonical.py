@@ -274,23 +274,18 @@ def resealed(sheet: Sheet, **members: bytes) -> SourceLine | None:
 
 
 def _fields(raw: bytes) -> dict[str, bytes]:
-    """Return the members of an object by name, as they are written."""
     return {name: raw[span.start : span.end] for name, span in (members(raw) or {}).items()}
 
 
 def _object(fields: dict[str, bytes], order: Sequence[str]) -> bytes:
-    """Return an object with the known keys first, in their order, and the unknown ones as they
-    came.
-    """
+    """Put the known keys first, in their order; the unknown ones follow as they came."""
     known = [name for name in order if name in fields]
     names = dict.fromkeys((*known, *fields))
     return b"{" + b",".join(_spelled(name) + b":" + fields[name] for name in names) + b"}"
 
 
 def _spelled(name: str) -> bytes:
-    """Return a name as JSON; one that no decoder takes is as it was written (`members` gives it
-    so).
-    """
+    """Leave a name that no decoder takes as it was written: `members` gives it so."""
     try:
         return _json.encode(name)
     except UnicodeEncodeError:

@@ -206,9 +206,7 @@ def refuse_newer(name: Path | str, data: bytes) -> None:
 
 
 def _unpack(packed: bytes, *, damaged: bool) -> bytes:
-    """Return all members of a gzip file. What a few bytes may unpack to is bounded, and so is the
-    number of members: each of them costs time of its own.
-    """
+    """Bound what a few bytes may unpack to, and the number of members: each costs its own time."""
     parts: list[bytes] = []
     size = members = at = 0
     while at < len(packed):
@@ -308,9 +306,7 @@ def siblings_of_each(paths: Iterable[Path]) -> dict[Path, list[Path]]:
 
 
 def _numbered_in(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the files of a folder that may be siblings by their names, each with the name of the
-    cassette.
-    """
+    """Yield the files that may be siblings by their names, each with the name of its cassette."""
     try:
         names = os.listdir(folder)
     except OSError:
@@ -346,9 +342,7 @@ def join_siblings(path: Path) -> None:
 
 
 def _append_file(path: Path, sibling: Path) -> bool:
-    """Return whether the cassette holds the sibling now: not if it would become too large to
-    load.
-    """
+    """Return whether it was done: not if the cassette would become too large to load."""
     data = sibling.read_bytes()
     if path.suffix == ".gz":
         packed = data if sibling.suffix == ".gz" else gzip.compress(data, mtime=0)
@@ -678,9 +672,7 @@ def _start_anew(path: Path, fd: int) -> TakeFile:
 
 
 def _lock(fd: int, path: Path) -> bool:
-    """Take the lock if it is free and the file is still the one of that name (not moved aside
-    meanwhile).
-    """
+    """Take the lock if it is free, and the file was not moved aside meanwhile."""
     try:
         return try_lock(fd) and os.path.samestat(os.fstat(fd), os.stat(path))
     except FileNotFoundError:
@@ -688,9 +680,7 @@ def _lock(fd: int, path: Path) -> bool:
 
 
 def _open(path: Path, flags: int) -> int:
-    """Open a regular file, and nothing else: a device, a pipe or a folder is refused without
-    waiting on it.
-    """
+    """Refuse a device, a pipe or a folder, without waiting on it."""
     fd = os.open(path, flags | BINARY, 0o600)
     if not stat.S_ISREG(os.fstat(fd).st_mode):
         os.close(fd)

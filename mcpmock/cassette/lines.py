@@ -147,9 +147,7 @@ class _LineSorter:
         self._after_loss = True
 
     def _sheet_for(self, line: SourceLine) -> Sheet:
-        """Return the take of an event. If the numbers restart after a lost line, a new one: the
-        lost line must have been a header.
-        """
+        """Begin a take where numbers restart after a lost line: that must have been a header."""
         sheet, after_loss = self._sheet, self._after_loss
         self._after_loss = False
         if sheet is None or sheet.footer is not None:

@@ -83,9 +83,7 @@ def is_blank(data: bytes) -> bool:
 
 
 def _blocks(data: bytes) -> Iterator[tuple[int, bytes]]:
-    """Yield the whole lines of a cassette, some at a time, and where they start; each header and
-    footer by itself.
-    """
+    """Yield whole lines, some at a time, and where they start; a header or a footer is alone."""
     at = 0
     while (end := data.find(b"\n", at) + 1) > 0:
         if not data.startswith(_STARTS, at):
@@ -174,9 +172,7 @@ class CassetteReader(Struct, eq=False):
         self._digest.update(self._as_written(line) + b"\n")
 
     def _as_written(self, line: bytes) -> bytes:
-        """Return the line as the recorder wrote it: git may have checked it out with CR LF. In JSON
-        a CR is white space.
-        """
+        """Undo a checkout by git with CR LF. In JSON a CR is white space."""
         if not line.endswith(b"\r"):
             return line
         if not self._changed_line_ends:
@@ -316,9 +312,7 @@ def event_of(line: bytes) -> Event | None:
 
 
 def _is_sound(event: Event) -> bool:
-    """Return whether there is one payload, a message has its direction, and base64 and heads can be
-    decoded.
-    """
+    """Require one payload, a direction for a message, and base64 and heads that can be decoded."""
     e = event
     # Nearly all are messages, which this finds in 0.3 us; counting takes 2.
     others = e.text is e.b64 is e.http is e.sse is e.body is e.stderr is e.end is e.fault is e.gap

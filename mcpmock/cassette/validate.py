@@ -57,9 +57,7 @@ def inspect(data: bytes) -> Inspection:
 
 
 def _parser_findings(cassette: Cassette) -> Iterator[Finding]:
-    """Yield the findings of the parser: damage is an error, and so is a notice about a footer:
-    the take was edited.
-    """
+    """Yield damage as errors, and a notice about a footer too: the take was edited."""
     footers = {take.footer_line for take in cassette.takes if take.footer is not None}
     for damage in cassette.damage:
         yield Finding(damage.line, Level.ERROR, damage.reason, damage=True)
@@ -69,9 +67,7 @@ def _parser_findings(cassette: Cassette) -> Iterator[Finding]:
 
 
 def _take_findings(take: Take, damaged: Sequence[int]) -> Iterator[Finding]:
-    """Yield what is out of sequence, what the recorder noted that it could not record, and a count
-    that is not that of the events.
-    """
+    """Yield what is out of sequence or was not recorded, and a count that is wrong."""
     before, line_before, whole = 0, take.line, True
     for line, event in numbered(take):
         if event.n <= before:

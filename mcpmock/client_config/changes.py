@@ -318,9 +318,7 @@ def run_commands(
 
 
 def _renewed(edit: ServerEdit) -> ServerEdit:
-    """Return the same change in the file as it stands now. Raises ConfigError, and ConfigChanged if
-    the entry is another one.
-    """
+    """Return the change in the file of now. Raises ConfigError; ConfigChanged for another entry."""
     found = edit.found
     text = text_or_nothing(found.config.path)
     if text == found.document.text:

@@ -186,9 +186,7 @@ def _restoration(document: Document, places: _Places, pieces: Pieces) -> list[Sp
 
 
 def _removal(document: Document, path: Keys, places: _Places) -> list[Splice]:
-    """Return the words of the recorder, taken out of the array; the program is spelled as it is
-    there.
-    """
+    """Take the recorder's words out of the array; the program is spelled as it is there."""
     elements = document.elements(places.args)
     first, splices = _command_behind(document, path), []
     if places.program is not None:

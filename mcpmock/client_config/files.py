@@ -356,9 +356,7 @@ def _existing_files(machine: Machine) -> Iterator[ConfigFile]:
 
 
 def _described(machine: Machine, path: Path) -> list[ConfigFile]:
-    """Return what is known of a file that the user named: its row of the table, or its own
-    shape.
-    """
+    """Return a named file's row of the table, or what its own shape says."""
     path = path.absolute()
     known = [one for one in _existing_files(machine) if one.path == path]
     if known:

@@ -116,7 +116,7 @@ def plan_launch(
                 edits[name] = edit
         elif found.entry.unsplit:
             left[name] = "its command is a whole command line, which no client can start"
-        elif _is_recorded(launcher, found.entry):
+        elif _takes_recorder(launcher, found.entry):
             edits[name] = plan_wrap(found, RecorderWords(program, path, redaction))
     left = {name: why for name, why in left.items() if name not in edits}
     if not edits:
@@ -145,10 +145,8 @@ def _plan_replay(
     return again(found) if recorder is None else plan_rewrap(found, store, again)
 
 
-def _is_recorded(launcher: _Launcher, entry: ServerEntry) -> bool:
-    """Return whether the recorder stands before it already; a remote server keeps the login that
-    the client has made itself.
-    """
+def _takes_recorder(launcher: _Launcher, entry: ServerEntry) -> bool:
+    """Leave alone what is recorded already, and a remote server whose login the client made."""
     if entry.transport == "remote":
         return launcher.remote and not needs_login(entry)
     return entry.transport == "stdio" and entry.recorder is None

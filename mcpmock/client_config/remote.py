@@ -246,9 +246,7 @@ def _splices(
 
 
 def _rebuilt(document: Document, entry: ServerEntry, url_name: str, old: str) -> dict[str, Any]:
-    """Return the entry that the words of a recorder stand for. Its transport is spelled as in the
-    `old` text: Cline and Roo read one spelling each.
-    """
+    """Spell the transport as the `old` text does: Cline and Roo read one spelling each."""
     told: dict[str, list[str]] = {}
     words = iter(entry.words)
     for word in words:
@@ -308,6 +306,5 @@ def _variable(header: str) -> str:
 
 
 def _is_secret(url: str) -> bool:
-    """Return whether a URL has a secret in it, such as `?api_key=...`."""
     clean = url.encode("utf-8", "replace").decode()
     return Redactor().url(clean) != clean

@@ -198,9 +198,7 @@ def _read_mcp_rec(entries: list[_JsonObject]) -> list[ForeignRun]:
 
 
 def _begins(request: Request, ids: set[bytes], *, opened: bool) -> bool:
-    """Return whether a request begins another run: a second handshake, or `server/discover` with an
-    id that is in use already.
-    """
+    """Take a second handshake, or `server/discover` with an id in use, for another run."""
     if request.method == "initialize":
         return opened
     return request.method == "server/discover" and request.id in ids

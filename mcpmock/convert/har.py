@@ -249,9 +249,7 @@ def _build_entry(
     rows: Sequence[Row],
     more: HarEntry | None = None,
 ) -> HarEntry:
-    """Return an entry; `times` are four moments in microseconds. `time` is the sum of the timings,
-    as the format demands, and none of these is negative.
-    """
+    """Take `times` as four moments in microseconds. No timing is negative, `time` is their sum."""
     moments = list(times)
     for place in range(1, len(moments)):
         moments[place] = max(moments[place - 1], moments[place])

@@ -110,7 +110,7 @@ class CoverageReader:
         if isinstance(result, dict):
             self._note_server(session, method, result)
             if method in LISTS and LISTS[method] in _KIND_OF_LIST:
-                _list(coverage, LISTS[method], result)
+                _note_list(coverage, LISTS[method], result)
         if not self.calls:
             return
         if method in _KIND_OF_CALL:
@@ -190,8 +190,7 @@ def coverage_of(cassette: Cassette, *, calls: bool = True) -> Coverage:
     return found
 
 
-def _list(coverage: ServerCoverage, member: str, result: dict[str, Any]) -> None:
-    """Note what a list has."""
+def _note_list(coverage: ServerCoverage, member: str, result: dict[str, Any]) -> None:
     kind, names = _KIND_OF_LIST[member]
     listed = result.get(member)
     for item in listed if isinstance(listed, list) else ():

@@ -106,9 +106,7 @@ def _with_cancel(
 
 
 def _with_probe(events: Sequence[Event], probe: bytes, owed: bytes | None) -> list[Event]:
-    """Return the events with one more request behind the last message. Its answer is awaited, and
-    so is that of the request with the id `owed`, before it.
-    """
+    """Add a request behind the last message; its answer is awaited, that to `owed` before it."""
     last = max((i for i, e in enumerate(events) if e.end is msgspec.UNSET), default=-1)
     t, s = (events[last].t, events[last].s) if events else (0, 1)
     n = max((event.n for event in events), default=0) + 1

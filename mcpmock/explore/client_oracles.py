@@ -154,9 +154,7 @@ def _connects(judged: JudgedClient) -> Iterator[Broken]:
 
 
 def _hang(run: ClientRun, place: str, variant: Variant) -> Broken:
-    """Return a client that waits for an answer that it never gets, or never reads: it may have a
-    timeout that is longer.
-    """
+    """Tell a wait for an answer, which a longer timeout may end, from a client that hangs."""
     waits = [one for one in requests_of(run.cassette.takes[0].events) if not one.answered]
     if variant.spoils or any(not one.cancelled for one in waits):
         text = "the client waits for an answer that never comes, longer than --timeout"

@@ -120,7 +120,6 @@ class Space:
             yield self._cancel(request, "cancel_during_question", at, i=number, behind="question")
 
     def _cancel(self, request: RecordedRequest, kind: str, at: str, **knobs: Any) -> VariantChange:
-        """Return a cancel of the call at this place."""
         match = Match(method=request.method, id=request.json_id)
         text = f"{request.shown} cancelled {at}"
         return _change_at(request, kind, at, text, fault=Cancel(match=match, **knobs))
@@ -190,7 +189,6 @@ class Space:
                 )
 
     def _targets(self, way: m.Direction) -> Iterator[_Target]:
-        """Yield the messages that go this way."""
         by_n = {n: request for request in self.requests for n in request.events}
         seen: dict[tuple[str, On], int] = {}
         asked: dict[bytes, str] = {}
@@ -342,7 +340,6 @@ class _Target:
 def _change_at(
     request: RecordedRequest, kind: str, at: str, text: str, **values: Any
 ) -> VariantChange:
-    """Return a change that is about one request."""
     return VariantChange(
         kind=kind,
         at=at,

@@ -449,9 +449,7 @@ def _is_progress(event: Event) -> bool:
 
 
 def _answers_to(event: Event) -> Iterator[bytes]:
-    """Yield the id, or the progress token, of the requests that the messages in an event are
-    for.
-    """
+    """Yield the id or the progress token of each request that messages in the event are for."""
     for _, message in messages_of_events([event]):
         if isinstance(message, m.Response) and message.id is not None:
             yield message.id
@@ -491,9 +489,7 @@ def _late_answers(run: ServerRun, seen: _Seen) -> Iterator[Broken]:
 
 
 def _crossed(judged: JudgedServer) -> Iterator[Broken]:
-    """Yield an answer, or progress, that another request of the same time gets in the recorded
-    order.
-    """
+    """Yield an answer or progress that an overlapping request gets in the recorded order."""
     seen, baseline = judged.seen, judged.baseline or Baseline()
     for id_, request in seen.requests.items():
         usual, raw = baseline.answers.get(id_), request.answer
@@ -533,9 +529,7 @@ def _refused(judged: JudgedServer) -> Iterator[Broken]:
 
 
 def _newly_failed(judged: JudgedServer) -> list[_SeenRequest]:
-    """Return the requests that get an error where a correct server gives none: they get none in the
-    recorded order.
-    """
+    """Return the requests that fail, but in the recorded order do not, as is correct."""
     baseline = judged.unharmed or Baseline()
     return [
         request
@@ -554,9 +548,7 @@ def _http_error(run: ServerRun, request: _SeenRequest) -> str:
 
 
 def _wrong(judged: JudgedServer) -> Iterator[Broken]:
-    """Yield an error in place of a result. What a tool answers may depend on the calls before
-    it.
-    """
+    """Yield an error in place of a result: what a tool answers may depend on earlier calls."""
     for request in _newly_failed(judged):
         if _http_error(judged.run, request):
             continue

@@ -207,9 +207,7 @@ async def _body(response: httpx2.Response, place: str) -> bytes:
 
 
 def _decompressed(body: bytes, coding: str) -> bytes | None:
-    """Decompress at most a byte more than MAX_ANSWER_BYTES; None for what cannot be decompressed
-    whole.
-    """
+    """Stop a byte behind MAX_ANSWER_BYTES. None for what cannot be decompressed whole."""
     match coding.strip().lower():
         case "identity" | "":
             return body

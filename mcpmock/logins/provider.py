@@ -239,9 +239,7 @@ class _Provider(OAuthClientProvider):
         return response
 
     async def _ask_for_token(self, request: httpx2.Request) -> httpx2.Response:
-        """Log in with the device grant: wait until the user has agreed elsewhere, or the code is
-        over.
-        """
+        """Wait with a device code until the user has agreed elsewhere, or the code is over."""
         request.headers["Accept"] = "application/json"
         if self._device is None:
             return await self._fetch(request, Step.TOKEN)
@@ -313,9 +311,7 @@ async def log_in(url: str, store: TokenStore, options: LoginOptions, say: Say) -
 
 
 async def _probe(url: str) -> tuple[httpx2.Request, httpx2.Response]:
-    """Return a request that the server refuses without a login. Raises McpMockError where it does
-    not.
-    """
+    """Return a request that is refused without a login. Raises McpMockError if none is."""
     asks = [
         (httpx2.Request("GET", url, headers=_ACCEPT), GET_TIMEOUT_S),
         (httpx2.Request("POST", url, headers=_ACCEPT, json=_INITIALIZE), STEP_TIMEOUT_S),

@@ -209,9 +209,7 @@ class TokenStore:
 
 
 def _answer_of(ask: Callable[..., Answer], *arguments: str) -> Answer:
-    """Return what a keyring says of our service. Raises McpMockError for an error of it, which may
-    be of any class, and for none in KEYRING_TIMEOUT_S.
-    """
+    """Raise McpMockError for an error of any class, and for no answer in KEYRING_TIMEOUT_S."""
     answer = Future[Answer]()
 
     def run() -> None:

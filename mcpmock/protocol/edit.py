@@ -100,7 +100,6 @@ def _method_and_params(method: str, params: Any) -> bytes:
 
 
 def _with_added(raw: bytes, path: Sequence[str], name: str, value: bytes) -> bytes:
-    """Return the message with one more member in the object at a path."""
     span = locate(raw, path) if path else Span(0, len(raw.rstrip()))
     if span is None or raw[span.end - 1 : span.end] != b"}":
         return raw

@@ -250,9 +250,7 @@ def _status_line(head: HttpResponse) -> str:
 
 
 def _is_other_json(raw: bytes, content: Message) -> bool:
-    """Return whether a body only looks like a response, as `{"error": "invalid_token"}` of OAuth
-    does.
-    """
+    """Return whether it only looks like a response: OAuth has `{"error": "invalid_token"}`."""
     if not isinstance(content, Response) or content.id is not None:
         return False
     return member(raw, "jsonrpc") is None

@@ -277,9 +277,7 @@ def step_into(value: Any, step: str) -> Any:
 
 
 def _size(schema: Any) -> int | None:
-    """Return how many subschemas are visited at most, if each is once, references followed; None if
-    one leads back to itself.
-    """
+    """Count the subschemas visited at most, by references too; None if one leads back to itself."""
     sizes: dict[int, int] = {}
     open_: set[int] = set()
 

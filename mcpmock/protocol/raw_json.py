@@ -216,9 +216,7 @@ def walk(raw: bytes) -> Iterator[tuple[list[str | int], Span]]:
 
 
 def _enter_value(raw: bytes, at: int, path: list[str | int], opened: list[bytes]) -> int | None:
-    """Return the start of the next value; its name or position becomes the last step of the
-    path.
-    """
+    """Return the start of the next value, whose name or place becomes the last of the path."""
     at = _match_end(_ITEM, raw, at)
     if not opened or raw[at : at + 1] in (b"}", b"]"):
         return at
@@ -234,9 +232,7 @@ def _enter_value(raw: bytes, at: int, path: list[str | int], opened: list[bytes]
 
 
 def _lacks(raw: bytes, path: Sequence[str]) -> bool:
-    """Return whether no value can be at a path: most messages have no token and no subscription,
-    and need no scan.
-    """
+    """Tell without a scan that nothing is there: most messages have no token or subscription."""
     return bool(path) and path[-1].encode() not in raw and b"\\u" not in raw
 
 
@@ -282,9 +278,7 @@ def _members_by_scan(raw: bytes) -> dict[str, Span] | None:
 
 
 def _skip_value(raw: bytes, at: int) -> int | None:
-    """Return the end of the value that starts at `at`. Brackets are counted, so the depth has no
-    bound.
-    """
+    """Return the end of a value. Brackets are counted, so its depth has no bound."""
     if raw[at : at + 1] not in (b"{", b"["):
         scalar = _SCALAR.match(raw, at)
         return scalar.end() if scalar else None

@@ -247,9 +247,7 @@ class Explorer:
         return attrs.evolve(written, confirmed=confirmed, places=tuple(places))
 
     async def _fails_anyway(self, broken: Broken) -> bool:
-        """Return whether the recorded order fails so too, at this moment: then the machine is too
-        busy.
-        """
+        """Return whether the recorded order fails too, at this moment: the machine is too busy."""
 
         def fails(run: JudgedRun) -> bool:
             return any(one.oracle == broken.oracle for one in run.broken)

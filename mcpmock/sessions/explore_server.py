@@ -185,9 +185,7 @@ class ExploredServer(ExploredPeer):
         }
 
     def _script(self, arranged: Arrangement, variant: Variant) -> ClientScript:
-        """Return the lines without their pauses; the last request waits until a late answer to what
-        was cancelled would have come.
-        """
+        """Leave out the pauses, but wait for late answers to what was cancelled, at the end."""
         episode = next(iter(arranged.take.episodes()))
         script = script_of(episode)
         linger = self._linger(variant)
@@ -216,9 +214,7 @@ class ExploredServer(ExploredPeer):
 
     @cached_property
     def _probe(self) -> bytes | None:
-        """A request that changes nothing: a ping, or since 2026-07-28, which has none, a list that
-        was recorded.
-        """
+        """A ping or, since 2026-07-28, which has none, a recorded list: they change nothing."""
         requests = self._requests
         if any(one.method == "initialize" for one in requests):
             return edit.request(PROBE_ID, "ping")

@@ -47,9 +47,7 @@ class LocalFront(Front):
 
 
 async def _receive(run: Run, client: PassedClient) -> None:
-    """Serve one client over stdio. Its exit status is the server's, or 1 where it missed
-    anything.
-    """
+    """Give the client the server's exit status, or 1 where it missed anything."""
 
     async def obey(session: LiveSession) -> None:
         await client.left()

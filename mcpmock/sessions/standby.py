@@ -51,7 +51,7 @@ class StandbyServer:
         self._over.set()
 
     async def _open(self, recorder: DeferredRecorder, session: int) -> ConversationEnd:
-        """Return the server first: one that cannot be opened is no reason for a take."""
+        """Open the server first: one that cannot be opened is no reason for a take."""
         self.needed = True
         channel = await self.server.open(self.reach)
         try:

@@ -215,7 +215,6 @@ class TakeRecording(Struct, eq=False):
 
     @property
     def _loss(self) -> str:
-        """What is missing, in words."""
         lost = self.ledger.lost
         if not lost:
             return f"recording incomplete: {self.incomplete}"
@@ -256,9 +255,7 @@ class TakeRecording(Struct, eq=False):
         return self.recording.sibling_of or self.packed or self.file.path
 
     def _revise(self) -> None:
-        """Replace values that became known to be secret only after they had been recorded: now they
-        are replaced too. What cannot be replaced is said.
-        """
+        """Replace what became known to be secret after it was recorded; say what cannot be."""
         redactor, events = self.ledger.redactor, self.ledger.revised_events
         if redactor is None or events == self._revised:
             return

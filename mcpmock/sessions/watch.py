@@ -235,9 +235,7 @@ class _Served:
 async def _send_growth(
     send: Callable[[object], Awaitable[None]], files: WatchedFiles, number: int
 ) -> None:
-    """Send the rows of the file with this number, which may come later; and which files there are,
-    whenever that has changed.
-    """
+    """Send the rows of a file, which may come later, and which files there are if that changes."""
     page, listed, due, gone = None, None, 0.0, False
     while True:
         if trio.current_time() >= due:

@@ -99,9 +99,7 @@ def _cannot_share(why: str) -> McpMockError:
 async def _work(
     setup: Setup, front: HttpFront, opened: Callable[[], OpenedPort], watched: int
 ) -> int:
-    """Return one worker, until a stop signal, or until `watched` ends: the first process is
-    gone.
-    """
+    """Work until a stop signal, or until `watched` ends: the first process is gone then."""
 
     async def end_with_first() -> None:
         await trio.lowlevel.wait_readable(watched)

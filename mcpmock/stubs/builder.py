@@ -200,9 +200,7 @@ class Stub:
         return self._route(kind, name)
 
     def _route(self, kind: RouteKind, name: str, condition: Condition | None = None) -> StubRoute:
-        """Return the route of a kind and name. Without a condition, the same two give the same
-        route.
-        """
+        """Return the same route for the same kind and name, where there is no condition."""
         if condition is None:
             for entry in self.script.entries:
                 if (entry.kind, entry.name) == (kind, name) and not entry.condition:

@@ -126,7 +126,6 @@ def _has_only_key(entry: Arguments, listing: Listing) -> bool:
 
 
 def _with_required_members(entry: Arguments, listing: Listing) -> Arguments:
-    """Return the entry with the members that the protocol requires."""
     usual: Arguments = {"inputSchema": {"type": "object"}} if listing.kind is RouteKind.TOOL else {}
     if listing.kind in (RouteKind.RESOURCE, RouteKind.TEMPLATE):
         usual = {"name": entry[listing.key]}

@@ -193,9 +193,7 @@ class StubEntry:
         return self.steps[turn % len(self.steps) if self.repeats == "cycle" else -1]
 
     def _match_template(self, uri: str) -> Arguments | None:
-        """Return the variables of a template's URI. A variable ends before the next `/`, but for
-        `{+path}` (RFC 6570) and `{path*}`, as FastMCP writes it.
-        """
+        """End a variable before the next `/`, but for `{+path}` (RFC 6570), `{path*}` (FastMCP)."""
         pattern, *rest = map(re.escape, _VARIABLE.split(self.name))
         for plus, _, star, text in zip(*(rest[i::4] for i in range(4)), strict=True):
             pattern += f"({'.+' if plus or star else '[^/]+'}){text}"

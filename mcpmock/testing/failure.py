@@ -115,9 +115,7 @@ def _lines(
 
 
 def _without_secrets(log: Log, rules: RedactionRules) -> tuple[list[Frame], list[str], bytes]:
-    """Return the last messages, the open requests in words, and the end of standard error, as a
-    recording would have them.
-    """
+    """Return the last messages, the open requests and the end of stderr, as recorded."""
     redactor = Redactor(rules)
     for player in log.players:
         redactor.learn_bindings(player.bindings)

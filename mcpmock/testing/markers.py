@@ -93,9 +93,7 @@ def _words_of(mark: pytest.Mark) -> dict[str, Any]:
 
 
 def _places(item: pytest.Item) -> Iterator[tuple[str, list[pytest.Mark]]]:
-    """Yield the places with markers, the nearest first, in words; with the markers of each, of
-    which pytest has the one that is written last first.
-    """
+    """Yield the places, the nearest first, and their markers, the last written one first."""
     import pytest
 
     of_parameter = list(getattr(getattr(item, "callspec", None), "marks", ()))

@@ -237,7 +237,6 @@ class Race:
         )
 
     def _listen(self, conversation: int, frame: Frame) -> None:
-        """Listen to each message, next to the client."""
         message = frame.content
         if not isinstance(message, Request | Response | Notification):
             return

@@ -187,9 +187,7 @@ class RecordingServer(ThreadServer):
 
 
 def _warnings(notes: Sequence[InexactAnswer]) -> Iterator[str]:
-    """Yield what may be the wrong answer: one text for all that the nearest requests answered, with
-    the keywords that would allow them.
-    """
+    """Yield each note; those of nearest requests in one text, with the keywords that allow them."""
     yield from (one.line for one in notes if one.kind != "nearest")
     nearest = [one for one in notes if one.kind == "nearest"]
     if nearest:
@@ -318,9 +316,7 @@ class ServerUse:
 
 
 def _replay_options(settings: Settings) -> PlayerOptions:
-    """Return the options of the replay. In a race no message of a call is delayed: all are sent
-    before the client cancels.
-    """
+    """Delay no message of a call in a race: all are sent before the client cancels."""
     options = replay_options(**settings.playing)
     options = structs.replace(options, redaction=settings.redaction_rules(shown=True))
     return options if settings.races is None else options.paced(after_progress=0.0)

@@ -325,9 +325,7 @@ def _rules_of(sources: Sequence[Mapping[str, Any]]) -> dict[str, tuple[str, ...]
 
 
 def _project_options(folder: Path) -> dict[str, Any]:
-    """Return the options of `mcpmock replay` that the project file above a cassette sets; those of
-    them that a test has.
-    """
+    """Return what the project file above a cassette sets for `mcpmock replay` and tests have."""
     file = find_project_file(folder)
     if file is None:
         return {}
@@ -356,9 +354,7 @@ def _reactions(given: object) -> Iterator[Reaction]:
 
 
 def _seed(option: int | None, marker: int | None) -> int | None:
-    """Return the seed of the command line, else the environment, else the marker. Raises
-    McpMockError.
-    """
+    """Prefer the command line, then the environment, then the marker. Raises McpMockError."""
     check_seed(marker)
     environment = os.environ.get(_SEED_VARIABLE, "")
     try:

@@ -319,9 +319,7 @@ class BodyWriter:
         return b"" if meta is None else encode_event(meta, None, self._eol)
 
     def _piece(self, raw: bytes, *, last: bool) -> bytes:
-        """Write a message that comes in pieces (a long line of stdio) as one event, written as it
-        comes.
-        """
+        """Write a message that comes in pieces, a long line of stdio, as one event, as it comes."""
         begin = b"" if self._in_pieces else self._begin_pieces()
         text = raw.replace(b"\r", b"\n").replace(b"\n", self._eol + b"data: ")
         self._in_pieces = not last

@@ -48,9 +48,7 @@ class _ExchangeStage(Stage):
         return to_client, to_server
 
     def _joined(self, frame: Frame) -> bytes | None:
-        """Return the message that this piece completes; None if there is none, or it is too
-        long.
-        """
+        """Return the message that a piece completes; None if there is none, or it is too long."""
         whole = self._reassembly.add(frame)
         return None if whole is None or whole.too_long else whole.frame.raw
 

@@ -247,9 +247,7 @@ def _means_us(host: str, own: Collection[str]) -> bool:
 
 
 def _is_our_origin(origin: str, own: Collection[str]) -> bool:
-    """Return whether the origin is ours. Other than for Host, the port counts: a page of another
-    port of this machine is foreign.
-    """
+    """Compare the port too, other than for Host: a page of another port here is foreign."""
     found = split_origin(origin.strip())
     if found is None:
         return False

@@ -157,9 +157,7 @@ class InFlightCalls:
 
 
 def _key(space: Literal["id", "token"], spelled: bytes | None) -> _Key:
-    """Return one key for all spellings of an id: peers answer `1` to `1.0`, and `"a"` to
-    `"\\u0061"`.
-    """
+    """Take all spellings for one: peers answer `1` to `1.0`, and `"a"` to `"\\u0061"`."""
     if spelled is None:
         return space, b""
     if spelled[:1] == b'"':

@@ -170,9 +170,7 @@ class ServerRestart(Stage):
                 self._to_server.append(frame)
 
     def _joined(self, piece: Frame, out: list[Frame], passes: bool) -> Frame | None:
-        """Take a piece of a long message, and pass it on if `passes` at the first. Gives the
-        message with its last piece.
-        """
+        """Pass a piece on if `passes` at the first. Gives the message with its last piece."""
         side = piece.direction
         if not self._reassembly.has_begun(piece):
             (self._piecewise.add if passes else self._piecewise.discard)(side)
@@ -199,9 +197,7 @@ class ServerRestart(Stage):
             self._hold(frame)
 
     def _take_answer(self, frame: Frame, answer: Response) -> None:
-        """Pass the answer to a question of this server: the client may still answer those of an
-        old one.
-        """
+        """Drop the answer to a question of an old server: the client may still give it."""
         call = self._questions.of(answer, cancels=False)
         if call is not None:
             self._questions.forget(call)

@@ -115,9 +115,7 @@ class SseDecoder:
         return 0
 
     def _pass_on(self) -> list[Frame]:
-        """Return what is held of a block too long to hold, but for its last bytes: they may begin
-        its end.
-        """
+        """Return what is held of a block that is too long, but for bytes that may begin its end."""
         self._too_long, self._first, self._scanned = True, False, 0
         data = bytes(self._buffer[:-2])
         del self._buffer[:-2]
@@ -144,9 +142,7 @@ class SseDecoder:
 
 
 def _is_one_block(data: bytes) -> bool:
-    """Return whether this is exactly one block with LF line ends: what one read of one small event
-    is.
-    """
+    """Return whether it is exactly one block with LF: what one read of one small event is."""
     ends = 0 < data.find(b"\n\n") == len(data) - 2
     return ends and b"\r" not in data and data[:1] not in (b"\n", _BOM[:1])
 

@@ -56,9 +56,7 @@ class Chunks:
 
 
 def _end_of_chunk(data: bytes, at: int) -> int:
-    """Return where the chunk that begins there ends; 0 if it is the last or not whole, or not
-    plain.
-    """
+    """Return where the chunk at `at` ends; 0 for the last, and for one not whole or not plain."""
     size = _SIZE.match(data, at)
     length = int(size[1], 16) if size else 0
     if size is None or not length:

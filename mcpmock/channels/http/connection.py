@@ -279,9 +279,7 @@ class Connection:
         return _NEVER if self._pair is not None and self._pair.idle else IDLE_TIMEOUT_S
 
     def _leave(self) -> None:
-        """End the exchange of a client that is gone with an `ExchangeEnd`; nothing is sent after
-        it.
-        """
+        """End the exchange of a client that is gone; nothing is sent after the `ExchangeEnd`."""
         exchange, self._exchange = self._exchange, None
         if exchange is not None:
             gone = ExchangeEnd(self._gone)
@@ -294,9 +292,7 @@ class Connection:
         self._scope.cancel()
 
     async def _read(self, deadline: float = _NEVER) -> bytes | bytearray | None:
-        """Return what comes next: nothing if the client is gone, None if the deadline has come or
-        the answer is written.
-        """
+        """Return nothing if the client is gone, None at the deadline or behind the answer."""
         self._until = deadline
         try:
             return await self.wire.read_on()
@@ -343,9 +339,7 @@ class Connection:
                 pass
 
     async def _head(self) -> int:
-        """Read up to the end of the next request's head, and give its length; 0 if there is
-        none.
-        """
+        """Read to the end of the next request's head, and give its length; 0 if there is none."""
         waits = self._used and not self._input
         patience = self._idle_timeout() if waits else HEAD_TIMEOUT_S
         deadline = trio.current_time() + patience
@@ -484,9 +478,7 @@ class Connection:
         return True
 
     def _ends_input(self, exchange: ServerExchange) -> bool:
-        """Return whether the client has ended its input and reads on; the server sees the end
-        then.
-        """
+        """Return whether the client reads on behind its input's end, which the server now sees."""
         if self._exchange is not exchange or self.context.watch is None:
             return False
         if self._gone == "reset" or not self.wire.is_peer_open():

@@ -253,9 +253,7 @@ class StreamableHttpClient(ExchangeClient):
         self._broken = [one for one in self._broken if not one[1].standalone]
 
     def _cancel_request(self, message: Notification) -> bool:
-        """Forget the request that this notification cancels. False if the notification must still
-        be posted.
-        """
+        """Forget the cancelled request. False if the notification must still be posted."""
         id_ = member(message.params, "requestId")
         if message.method != CANCELLED or id_ is None:
             return False
@@ -393,9 +391,7 @@ class StreamableHttpClient(ExchangeClient):
                 self._version = version if isinstance(version, str) else self._version
 
     def _must_reopen(self, exchange: _RequestState) -> bool:
-        """Return whether an ended stream is opened again: the standalone stream, or one whose
-        events had ids and which still lacks an answer.
-        """
+        """Return whether it is the standalone stream, or has event ids and lacks an answer."""
         waiting = exchange.last_event is not None and not exchange.reply.answered
         if exchange.modern or not (exchange.standalone or waiting):
             return False  # 2026-07-28 has no resumption: the request is sent again, with a new id
@@ -517,9 +513,7 @@ _SAYS_GONE = lazy_pattern(rb"session|not initialized", re.IGNORECASE)
 
 
 def _is_session_gone(exchange: _RequestState, refusal: Sequence[Frame]) -> bool:
-    """Return whether a response says that the session is gone. 404 does (MCP, "Session
-    Management"); some servers have 400, and text that says so.
-    """
+    """Take 404 (MCP, "Session Management"), or 400 with text that says so, as some servers have."""
     head = refusal[0].fact
     assert isinstance(head, HttpResponse)
     if head.status == 404:
