@@ -7,7 +7,7 @@ Recorded answers are changed by splicing; every other byte stays. `script` holds
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import attrs
@@ -18,7 +18,7 @@ from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS, Sender, met
 from mcpmock.protocol.raw_json import Span, elements, locate, splice
 from mcpmock.protocol.revisions import is_modern
 
-from .script import CALLED_BY, Arguments, RouteKind, StubScript
+from .script import Arguments, RouteKind, StubScript
 
 HANDSHAKES = {"initialize", "server/discover"}
 _BOOLEAN_CAPABILITIES = {"listChanged", "subscribe"}
@@ -82,7 +82,7 @@ def with_capabilities(raw: bytes, script: StubScript, revision: str) -> bytes:
 def needed(script: StubScript, revision: str) -> list[list[str]]:
     """Return the capabilities that the methods of the script need in a revision, as paths."""
     sent = methods(revision, Sender.CLIENT) | methods(revision, Sender.SERVER)
-    gates = [row.gate for name in _methods_used(script) if (row := sent.get(name)) is not None]
+    gates = [row.gate for name in script.methods_used if (row := sent.get(name)) is not None]
     return sorted({gate: gate.split(".") for gate in gates if gate is not None}.values())
 
 
@@ -102,22 +102,6 @@ def handshake(script: StubScript, method: str, params: Mapping[str, Any]) -> Arg
     spoken = wanted if wanted in REVISIONS and not is_modern(wanted) else LAST_LEGACY
     hello = {"protocolVersion": only or spoken, "capabilities": declared, "serverInfo": script.info}
     return {**hello, **extra}
-
-
-def sends(script: StubScript, method: str) -> bool:
-    """Return whether the script's server ever sends this method."""
-    return method in _methods_used(script)
-
-
-def _methods_used(script: StubScript) -> Iterator[str]:
-    """Yield the methods that the script's server answers or sends."""
-    kinds = {kind for kind, _ in list(script.listed)}
-    yield from (CALLED_BY[kind] for kind in kinds)
-    for entry in list(script.entries):
-        yield entry.method
-        for step in entry.steps:
-            yield from (message.method for message in step.messages if message.method is not None)
-    yield from (message.method for message in script.announcements if message.method is not None)
 
 
 def _has_only_key(entry: Arguments, listing: Listing) -> bool:

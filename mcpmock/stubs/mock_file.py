@@ -217,6 +217,7 @@ class Mock:
                     routes[condition].recorded()
                 else:
                     routes[condition].run(answer.play)
+                    stub.script.notified.update(note.method for note in answer.notify)
         for note in self.announce:
             stub.announce(note.method, note.params or None, after=note.after)
 

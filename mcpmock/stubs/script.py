@@ -8,7 +8,7 @@ also while a session runs.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from enum import Enum
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
@@ -220,7 +220,8 @@ class StubScript:
     """The list entry of each tool, prompt, resource and template."""
     announcements: list[StubMessage] = attrs.field(factory=list)
     """The notifications that the server sends of its own accord."""
-
+    notified: set[str] = attrs.field(factory=set)
+    """The methods of those that functions send, as far as it is known."""
     warned: set[tuple[RouteKind, str]] = attrs.field(factory=set)
     """The tools and the like whose answers were found to break what is declared."""
 
@@ -235,6 +236,17 @@ class StubScript:
         """Whether clients can subscribe to resources."""
         resources = self.capabilities.get("resources")
         return isinstance(resources, dict) and resources.get("subscribe") is True
+
+    @property
+    def methods_used(self) -> Iterator[str]:
+        """The methods that the server answers or sends."""
+        kinds = {kind for kind, _ in list(self.listed)}
+        yield from (CALLED_BY[kind] for kind in kinds)
+        yield from (entry.method for entry in list(self.entries))
+        steps = [step for entry in list(self.entries) for step in list(entry.steps)]
+        messages = [*self.announcements, *(one for step in steps for one in step.messages)]
+        yield from (message.method for message in messages if message.method is not None)
+        yield from list(self.notified)
 
     def entries_for(
         self, method: str, params: Mapping[str, Any]

@@ -36,6 +36,7 @@ from .call import (
     LOG_LEVELS,
     LOGGED,
     META,
+    UPDATED,
     InputRequired,
     Question,
     Steps,
@@ -46,7 +47,7 @@ from .call import (
     StubSession,
     as_object,
 )
-from .catalog import HANDSHAKES, LISTS, handshake, sends, with_capabilities, with_listed
+from .catalog import HANDSHAKES, LISTS, handshake, with_capabilities, with_listed
 from .results import Speaker, failed, result_of, with_revision_members
 
 _REFUSED = {
@@ -247,7 +248,9 @@ class StubServer(Stage):
 
     def _own_result(self, call: StubCall) -> written.Arguments | None:
         """Answer what needs no entry; give None for all else. Raises StubError for bad params."""
-        script, declared = self.script, self.script.capabilities
+        script = self.script
+        logs = "logging" in script.capabilities or LOGGED in script.methods_used
+        updates = script.takes_subscriptions or UPDATED in script.methods_used
         match call.method:
             case method if method in LISTS:
                 return {LISTS[method].member: []}
@@ -255,13 +258,13 @@ class StubServer(Stage):
                 return handshake(script, method, call.params)
             case "ping":
                 return {}
-            case "logging/setLevel" if "logging" in declared or sends(script, LOGGED):
+            case "logging/setLevel" if logs:
                 level = call.text("level")
                 if level not in LOG_LEVELS:
                     raise StubError(codes.INVALID_PARAMS, f"Unknown level: {level}")
                 self.session.log_level = level
                 return {}
-            case "resources/subscribe" | "resources/unsubscribe" if script.takes_subscriptions:
+            case "resources/subscribe" | "resources/unsubscribe" if updates:
                 adds = call.method == "resources/subscribe"
                 change = self.session.subscribed.add if adds else self.session.subscribed.discard
                 change(call.text("uri"))

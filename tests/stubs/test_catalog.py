@@ -9,7 +9,7 @@ import pytest
 from mcpmock.protocol.messages import decode
 from mcpmock.protocol.methods import LAST_LEGACY, LATEST, REVISIONS
 from mcpmock.stubs.builder import Stub
-from mcpmock.stubs.catalog import needed, sends, with_capabilities, with_listed
+from mcpmock.stubs.catalog import needed, with_capabilities, with_listed
 from tests.support import errors, request, response
 
 from .stub_support import modern, opened, result, session
@@ -171,7 +171,6 @@ def test_which_capabilities() -> None:
     paths = [["logging"], ["resources", "subscribe"], ["tools"]]
     assert paths == needed(stub.script, LAST_LEGACY)
     assert [["logging"], ["tools"]] == needed(stub.script, LATEST)
-    assert sends(stub.script, "notifications/message")
 
 
 def test_log_levels() -> None:
@@ -180,6 +179,22 @@ def test_log_levels() -> None:
 
     assert {} == result(opened(everything()).heard(level))
     assert [(1, -31999)] == errors(opened(Stub()).heard(level))
+
+
+@pytest.mark.parametrize(
+    "stub",
+    [
+        Stub(capabilities={"resources": {"subscribe": True}}),
+        Stub().announce("notifications/resources/updated", {"uri": "a:b"}, after=9),
+        Stub().tool("a").notify("notifications/resources/updated", {"uri": "a:b"}).reply("1"),
+    ],
+)
+def test_subscriptions(stub: Stub) -> None:
+    """A server that tells of updates takes subscriptions, and another does not."""
+    subscribe = request(1, "resources/subscribe", {"uri": "a:b"})
+
+    assert {} == result(opened(stub).heard(subscribe))
+    assert [(1, -31999)] == errors(opened(Stub()).heard(subscribe))
 
 
 def test_listening() -> None:

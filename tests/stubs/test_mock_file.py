@@ -12,7 +12,7 @@ from mcpmock.stubs.builder import Stub
 from mcpmock.stubs.mock_file import MockFileError
 from tests.support import OPENING, Script, c, notification, request, response, s
 
-from .stub_support import asks, opened, result, texts
+from .stub_support import asks, opened, result, session, texts
 
 RAIN = {"content": [{"type": "text", "text": "rain"}]}
 
@@ -125,6 +125,24 @@ def test_messages_before_an_answer(tmp_path: Path) -> None:
     )
     session.at(12, to_client=response(1, said("Oslo")))
     session.nothing_more()
+
+
+@pytest.mark.parametrize(
+    ("method", "declared"),
+    [
+        ("x/y", {}),
+        ("notifications/message", {"logging": {}}),
+        ("notifications/tools/list_changed", {"tools": {"listChanged": True}}),
+        ("notifications/resources/list_changed", {"resources": {"listChanged": True}}),
+        ("notifications/resources/updated", {"resources": {"subscribe": True}}),
+    ],
+)
+def test_messages_are_declared(tmp_path: Path, method: str, declared: dict[str, Any]) -> None:
+    """The capability that a notification of an answer needs is declared."""
+    stub = load(tmp_path, f'[[prompt]]\nname = "p"\nreply = ""\nnotify = [{{method = "{method}"}}]')
+
+    hello = result(session(stub).heard(request(0, "initialize", {})))
+    assert {"prompts": {}, **declared} == hello["capabilities"]
 
 
 ENTRIES = """
