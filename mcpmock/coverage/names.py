@@ -24,6 +24,7 @@ _JSON_WORD = re.compile(r"|true|false|null|-?\d+(\.\d+)?([eE][+-]?\d+)?")
 """Texts that are spelled with quotes, not to look like other values."""
 _BRANCHES = ("allOf", "anyOf", "oneOf")
 _CONDITIONS = ("then", "else")
+_DEPENDENT = ("dependentSchemas", "dependencies")
 
 
 class SchemaNames:
@@ -61,6 +62,8 @@ class SchemaNames:
                 yield name, branch, references, depth
         for word in _CONDITIONS:
             yield name, part.get(word), references, depth
+        for word in _DEPENDENT:
+            yield from ((name, inner, references, depth) for _, inner in _items(part.get(word)))
         properties = part.get("properties")
         for key, inner in _items(properties):
             self.parameters[name + spell_step(key)] = None

@@ -10,6 +10,9 @@ from urllib.parse import quote
 import attrs
 
 _EXPRESSION = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
+_PAIR_NAME = re.compile(r"[^=&;#]*")
+_SEPARATORS = {"?": "&", "&": "&", ";": ";"}
+"""By the operators whose expansions name what they give, what stands between the pairs."""
 _MARKS = "/:?#[]@!$&'()*+,;=-._~%{}"
 _OPERATORS = {
     "": ("", "/?#"),
@@ -37,7 +40,11 @@ class UriTemplate:
             reached = _after_literal(uri, reached, _encoded(self.text[at : found.start()]))
             # FastMCP writes `{path*}` for what takes slashes.
             operator = found[1] or "+" * found[2].endswith("*")
-            reached = _after_expression(uri, reached, operator)
+            if operator in _SEPARATORS and "*" not in found[2]:
+                names = {one.partition(":")[0] for one in _encoded(found[2]).split(",")}
+                reached = _after_pairs(uri, reached, operator, names)
+            else:
+                reached = _after_expression(uri, reached, operator)
             at = found.end()
         return len(uri) in _after_literal(uri, reached, _encoded(self.text[at:]))
 
@@ -63,5 +70,22 @@ def _after_expression(uri: str, places: set[int], operator: str) -> set[int]:
         else:
             inside = (inside or (not begins and place in places)) and uri[place] not in forbidden
         if inside:
+            reached.add(place + 1)
+    return reached
+
+
+def _after_pairs(uri: str, places: set[int], operator: str, names: set[str]) -> set[int]:
+    """Do the same for one that gives names: `?q=1&lang=no`, in any order."""
+    begins, forbidden = _OPERATORS[operator]
+    reached, inside, named = set(places), False, 0
+    for place in range(min(places, default=len(uri)), len(uri)):
+        char = uri[place]
+        if (char == begins and place in places) or (inside and char == _SEPARATORS[operator]):
+            found = _PAIR_NAME.match(uri, place + 1)
+            inside = found is not None and found[0] in names
+            named = place + 1 if found is None else found.end()
+        elif char in forbidden:
+            inside = False
+        if inside and place + 1 >= named:
             reached.add(place + 1)
     return reached

@@ -52,6 +52,8 @@ CATALOGS = {
 _SKILL_FILES = Catalog("uri", "skill-file-removed", "skill-file-added")
 _ARGUMENTS = Catalog("name", "argument-removed", "argument-added")
 HANDSHAKES = {"initialize", "server/discover"}
+_TAKEN_AS_TASK = {"forbidden": {False}, "optional": {False, True}, "required": {True}}
+"""By `taskSupport`, whether calls are taken that run as tasks, and others."""
 
 
 def catalog_changes(
@@ -253,8 +255,21 @@ def _member_changes(old: Any, new: Any, path: ValuePath, measure: Measure) -> It
         elif name == "arguments" and _is_list(one) and _is_list(other):
             rows = (one if one is not ABSENT else [], other if other is not ABSENT else [])
             yield from _members(*rows, inside, _ARGUMENTS, _argument, measure)
+        elif name == "execution":
+            for change in _text_changes(_plain(one), _plain(other), inside, measure):
+                yield _judged_support(change) if change.path[-1] == "taskSupport" else change
         else:
             yield from _text_changes(one, other, inside, measure)
+
+
+def _judged_support(change: Change) -> Change:
+    """Return a change of `taskSupport` under the rule that judges it."""
+    sides = ("forbidden" if one is ABSENT else str(one) for one in (change.old, change.new))
+    taken, takes = (_TAKEN_AS_TASK.get(one, set()) for one in sides)
+    if not taken or not takes or taken == takes:
+        return change
+    rule = "constraint-tightened" if taken - takes else "constraint-loosened"
+    return attrs.evolve(change, rule=rule)
 
 
 def _output(old: Any, new: Any, path: ValuePath) -> Iterator[Change]:

@@ -53,6 +53,8 @@ def prop(schema: Any) -> dict[str, Any]:
          ".a .x", ""),
         ({"if": {}, "then": {"properties": {"a": {}}}, "else": {"properties": {"b": {}}}},
          ".a .b", ""),
+        ({"dependentSchemas": {"y": prop({"const": 1})}}, ".x", "x=1"),
+        ({"dependencies": {"y": prop({"const": 1}), "z": ["y"]}}, ".x", "x=1"),
         (NODE, ".head .head.value .head.next", ""),
         ({"properties": {"a": {"$ref": "#"}}}, ".a", ""),
         ({"properties": {"a": {"$ref": "https://x.test/s.json"}}}, ".a", ""),

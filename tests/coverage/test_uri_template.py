@@ -28,7 +28,19 @@ from mcpmock.coverage.uri_template import UriTemplate
         ("file://{/path*}x", "file://a/bx", False),
         ("a://x{?q,lang}", "a://x", True),
         ("a://x{?q,lang}", "a://x?q=1&lang=de", True),
+        ("a://x{?q,lang}", "a://x?lang=de&q=", True),
         ("a://x{?q}", "a://x&q=1", False),
+        ("a://x{?q}", "a://x?lang=de", False),
+        ("a://x{?q}", "a://x?q=1&lang=de", False),
+        ("a://x{?q}", "a://x?query=1", False),
+        ("a://x{?q}", "a://x?q=1#part", False),
+        ("a://x{?q}{#part}", "a://x?q=1#part", True),
+        ("a://x{?any*}", "a://x?lang=de", True),
+        ("a://{+x}{?q}", "a://1?2?q=3?4", True),
+        ("a://x{?é}", "a://x?%C3%A9=1", True),
+        ("a://x{;p,q:3}", "a://x;q=1;p", True),
+        ("a://x{;p}", "a://x;q", False),
+        ("a://x?f=1{&q}", "a://x?f=1&r=2", False),
         ("a://x?f=1{&q}", "a://x?f=1&q=2", True),
         ("a://x{#part}", "a://x#p", True),
         ("a://x{.ext}", "a://x.md", True),
@@ -54,3 +66,4 @@ def test_which_uris_fit(template: str, uri: str, fits: bool) -> None:
 def test_no_template_takes_long() -> None:
     """A regular expression would backtrack for ever."""
     assert not UriTemplate("a" + "{+x}a" * 40).fits("a" * 3000 + "b")
+    assert not UriTemplate("a{+x}{?q,r}" * 20 + "z").fits("a?q=1&r" * 400)

@@ -76,6 +76,32 @@ def test_tools(old: Any, new: Any, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("old", "new", "rule"),
+    [
+        (None, "optional", "constraint-loosened"),
+        ("forbidden", "optional", "constraint-loosened"),
+        ("required", "optional", "constraint-loosened"),
+        ("optional", None, "constraint-tightened"),
+        ("optional", "required", "constraint-tightened"),
+        ("optional", "forbidden", "constraint-tightened"),
+        ("required", "forbidden", "constraint-tightened"),
+        (None, "required", "constraint-tightened"),
+        ("optional", "sometimes", "metadata-changed"),
+        ("optional", [], "metadata-changed"),
+    ],
+)
+def test_the_calls_that_a_tool_takes(old: Any, new: Any, rule: str) -> None:
+    """Those that run as tasks, the others, or both."""
+    before, after = (
+        tools("a", **({} if one is None else {"execution": {"taskSupport": one}}))
+        for one in (old, new)
+    )
+    place = "$.tools[?@.name=='a'].execution.taskSupport"
+
+    assert [f"{rule} {place}"] == listed("tools/list", before, after)
+
+
+@pytest.mark.parametrize(
     ("old", "new", "expected"),
     [
         ([{"name": "a"}], [], "argument-removed"),
