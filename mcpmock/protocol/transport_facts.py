@@ -34,6 +34,10 @@ REPEATING_STATUSES = {307, 308}
 """The redirects that keep method and body (RFC 9110, 15.4.8 and 15.4.9)."""
 CHALLENGE_STATUSES = {401, 403}
 """With which OAuth asks for a token, or for a better one: the client sends its request again."""
+RESENT_STATUSES = {*CHALLENGE_STATUSES, 408, 425, 429, 503}
+"""Besides redirects, those after which a client sends its request again: with a token, or later
+(RFC 9110, 15.5.9 and 15.6.4; RFC 8470, 5.2; RFC 6585, 4).
+"""
 
 
 class Fragment(msgspec.Struct, frozen=True, gc=False):

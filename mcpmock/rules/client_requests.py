@@ -58,7 +58,11 @@ class ClientRequests:
     _elicitations: OrderedDict[str, None] = attrs.field(factory=OrderedDict)
     _forgotten: bool = False
     _roots: bytes | None = None
-    """The roots that the client gave last, None if they were said to have changed since."""
+    """The roots that the client gave last, None if they were said to have changed since they were
+    asked for.
+    """
+    _asked_roots: OrderedDict[PendingCall, None] = attrs.field(factory=OrderedDict)
+    """The open requests for roots since then."""
 
     def check_message(self, checked: CheckedMessage, state: State) -> Iterator[Breach]:
         """Yield the breaches in requests to a client, and in its answers."""
@@ -69,6 +73,9 @@ class ClientRequests:
             if message.method == SAMPLE and call is not None:
                 self._samplings[call] = _choice_in(checked.params)
                 drop_oldest(self._samplings, MAX_REMEMBERED)
+            elif message.method == ROOTS and call is not None:
+                self._asked_roots[call] = None
+                drop_oldest(self._asked_roots, MAX_REMEMBERED)
         elif isinstance(message, Response) and checked.from_client:
             if checked.result is not None and call is not None and not checked.attribution.late:
                 yield from self._check_answer(checked, state, call)
@@ -76,6 +83,7 @@ class ClientRequests:
             yield from self._check_completion(checked)
         elif checked.method == _ROOTS_CHANGED and isinstance(message, Notification):
             self._roots = None
+            self._asked_roots.clear()
         elif checked.code == URL_ELICITATION_REQUIRED:
             self._note_elicitations(as_object(as_object(checked.error).get("data")))
 
@@ -125,7 +133,8 @@ class ClientRequests:
             yield Breach("answer-undeclared", text, "", *_TOOLS)
         if method == SAMPLE:
             yield from _check_sampled(asked, result, ("result",))
-        elif method == ROOTS:
+        elif method == ROOTS and call in self._asked_roots:
+            del self._asked_roots[call]
             yield from self._check_roots(state, result)
 
     def _check_roots(self, state: State, result: Object) -> Iterator[Breach]:
@@ -209,7 +218,10 @@ def _check_sampling(asked: _Asked) -> Iterator[Breach]:
         if message.get("role") == "user" and results and len(results) < len(kinds):
             text = "a tool_result beside other content"
             yield Breach("tool-results-mixed", text, place(*steps, "content"))
-        if sorted(map(str, results)) != sorted(map(str, waiting)):
+        if message.get("role") != "user" and results:
+            text = "a tool_result that is not the user's"
+            yield Breach("tool-results-missing", text, place(*steps))
+        elif sorted(map(str, results)) != sorted(map(str, waiting)):
             yield _unanswered(waiting, results, place(*steps))
         waiting = []
         if message.get("role") == "assistant":

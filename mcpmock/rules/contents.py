@@ -23,12 +23,21 @@ from mcpmock.protocol.json_schema import (
     UnjudgedSchemaError,
     compile_schema,
 )
-from mcpmock.protocol.messages import Request, Response, decode, encode
+from mcpmock.protocol.messages import Request, Response, decode, encode, member
 from mcpmock.protocol.methods import LAST_LEGACY, REVISIONS
 from mcpmock.protocol.shapes import shapes_of
 
 from .calls import MAX_CALLS
-from .context import CheckedMessage, Object, Phase, State, as_object, place, short
+from .context import (
+    CheckedMessage,
+    Object,
+    Phase,
+    State,
+    as_object,
+    place,
+    short,
+    why_unreadable,
+)
 from .exchange import MAX_REMEMBERED
 from .listings import LISTED, MAX_DEFINITION_BYTES, PROMPTS, RESOURCES, TEMPLATES, TOOLS, Listings
 from .memory import drop_oldest
@@ -44,8 +53,7 @@ _COMPLETE, _ELICIT = "completion/complete", "elicitation/create"
 _ROUNDS = {_CALL, _PROMPT, "resources/read"}
 _LEFT_OUT = ("inputResponses", "requestState", "_meta")
 """What a retry has besides the params of the first request."""
-_PAGED = {*LISTED, "tasks/list"}
-METHODS = _PAGED | _ROUNDS | {_TASK, _COMPLETE, _ELICIT}
+METHODS = {*LISTED} | _ROUNDS | {_TASK, _COMPLETE, _ELICIT}
 """The methods of all messages that these rules look at."""
 _VARIABLES = re.compile(r"\{[+#./;?&]?([^}]*)\}")
 
@@ -86,8 +94,8 @@ class ContentChecker:
 
     _expected: OrderedDict[int, Expected] = attrs.field(factory=OrderedDict)
     """By call index."""
-    _tasks: OrderedDict[str, Expected] = attrs.field(factory=OrderedDict)
-    """By task id, the calls that run as tasks."""
+    _tasks: OrderedDict[tuple[bool, str], Expected] = attrs.field(factory=OrderedDict)
+    """By whether the client asked, and task id, the requests that run as tasks."""
     _rounds: OrderedDict[bytes, dict[str, DeclaredSchema]] = attrs.field(factory=OrderedDict)
     """By digest of a request, or of a requestState, the schemas of what was last asked for."""
 
@@ -110,18 +118,19 @@ class ContentChecker:
     ) -> Iterator[Found]:
         expected: Expected | None = None
         method = checked.method or ""
-        if not checked.from_client:
+        if method == _TASK:
+            id_ = checked.params.get("taskId")
+            expected = self._tasks.get((checked.from_client, str(id_)))
+        elif not checked.from_client:
             if method == _ELICIT:
                 expected = Expected(schema=declared_schema(checked.params.get("requestedSchema")))
         elif method == _CALL:
             expected = yield from self._check_call(checked, state, listings)
-        elif method == _TASK:
-            expected = self._tasks.get(str(checked.params.get("taskId")))
         elif method == _PROMPT:
             expected = yield from _check_prompt(checked, listings)
         elif method == _COMPLETE:
             expected = yield from _check_completion(checked, listings)
-        elif method in _PAGED:
+        elif method in LISTED:
             yield from _check_cursor(checked, state, listings)
         if checked.modern and method in _ROUNDS and checked.from_client:
             yield from self._check_answers(checked, state)
@@ -140,16 +149,15 @@ class ContentChecker:
             yield from _unjudged(state, f"calls of {short(name)}", "no list names it", quiet=True)
         if tool is None:
             return None
-        arguments = checked.params.get("arguments")
-        given = {} if arguments is None else arguments
-        exchange = checked.exchange
-        if checked.modern and exchange is not None and state.transport == "streamable-http":
+        raw = member(getattr(checked.message, "params", None), "arguments")
+        given = {} if raw in (None, b"null") else checked.params.get("arguments")
+        exchange = checked.exchange if state.transport == "streamable-http" else None
+        if checked.modern and exchange is not None and given is not None:
             for breach in check_headers(tool.input.raw, as_object(given), exchange):
                 exchange.wrong_headers = True
                 yield breach
         what = f"the inputSchema of {short(name)}"
-        size = len(getattr(checked.message, "params", b"") or b"")
-        misfits = yield from _misfits(tool.input, given, size, what, checked, state)
+        misfits = yield from _misfits(tool.input, given, raw, what, checked, state)
         if not misfits:
             return Expected(tool)
         where, problem = _first(misfits, "params", "arguments")
@@ -181,7 +189,7 @@ class ContentChecker:
             return ()
         if method == TOOLS and not checked.from_client:
             return _check_listed_tools(checked, state, result)
-        if expected is None:
+        if expected is None or self._has_become_a_task(checked, expected, result):
             return ()
         if checked.from_client:
             if expected.schema is None:
@@ -198,6 +206,17 @@ class ContentChecker:
             return (Breach(expected.refusable, expected.text),)
         return ()
 
+    def _has_become_a_task(
+        self, checked: CheckedMessage, expected: Expected, result: Object
+    ) -> bool:
+        """Return whether a request runs as a task, and remember it."""
+        task = as_object(result.get("task")).get("taskId")
+        if not isinstance(task, str) or "task" not in checked.call_params:
+            return False
+        self._tasks[not checked.from_client, task] = expected
+        drop_oldest(self._tasks, MAX_REMEMBERED)
+        return True
+
     def _remember_round(self, method: str, expected: Expected, result: Object) -> None:
         schemas = {
             name: declared_schema(as_object(as_object(one).get("params")).get("requestedSchema"))
@@ -213,11 +232,6 @@ class ContentChecker:
     def _check_call_result(
         self, checked: CheckedMessage, state: State, expected: Expected, result: Object
     ) -> Iterator[Found]:
-        task = as_object(result.get("task")).get("taskId")
-        if isinstance(task, str) and "task" in checked.call_params:
-            self._tasks[task] = expected
-            drop_oldest(self._tasks, MAX_REMEMBERED)
-            return
         if result.get("isError") is True:
             return
         if expected.refusable:
@@ -233,9 +247,9 @@ class ContentChecker:
             yield Breach("output-schema", f"a result of {name}, {where}: missing", where)
             return
         what = f"the outputSchema of {name}"
-        size = len(getattr(checked.message, "result", b"") or b"")
+        raw = member(getattr(checked.message, "result", None), "structuredContent")
         value = result.get("structuredContent")
-        misfits = yield from _misfits(tool.output, value, size, what, checked, state)
+        misfits = yield from _misfits(tool.output, value, raw, what, checked, state)
         if misfits:
             where, problem = _first(misfits, "result", "structuredContent")
             yield Breach("output-schema", f"a result of {name}, {where}: {problem}", where)
@@ -244,12 +258,14 @@ class ContentChecker:
 def _misfits(
     schema: DeclaredSchema,
     value: Any,
-    size: int,
+    raw: bytes | None,
     what: str,
     checked: CheckedMessage,
     state: State,
 ) -> Generator[Found, None, list[SchemaMisfit]]:
-    """Return what a schema refuses of a value, and yield that it could not be judged."""
+    """Return what a schema refuses of a value, and yield that it could not be judged; `raw` is the
+    value as it was sent, None if it was not.
+    """
     if isinstance(value, str) and SECRET_MARK in value:
         return []
     try:
@@ -258,8 +274,10 @@ def _misfits(
             raise UnjudgedSchemaError("it is too long to be remembered")
         if schema.raw is None:
             return []
+        if value is None and raw not in (None, b"null"):
+            raise UnjudgedSchemaError(f"the value: {why_unreadable(raw)}")
         lenient = (checked.revision or "") < LAST_LEGACY
-        return compile_schema(schema.raw, lenient=lenient).misfits(value, size)
+        return compile_schema(schema.raw, lenient=lenient).misfits(value, len(raw or b""))
     except NoSchemaError as error:
         yield from _unjudged(state, what, f"it is no schema: {error}")
     except UnjudgedSchemaError as error:
@@ -298,17 +316,17 @@ def _check_listed_tools(checked: CheckedMessage, state: State, result: Object) -
             yield from check_annotations(tool.input.raw, ("result", "tools", index, "inputSchema"))
         if (checked.revision or "") < LAST_LEGACY:
             continue
-        for member, schema in (("inputSchema", tool.input), ("outputSchema", tool.output)):
-            declared = as_object(entry).get(member)
-            if schema.raw is None or not shapes.fits(f"Tool.{member}", declared):
+        for side, schema in (("inputSchema", tool.input), ("outputSchema", tool.output)):
+            declared = as_object(entry).get(side)
+            if schema.raw is None or not shapes.fits(f"Tool.{side}", declared):
                 continue  # `shape` says it
             try:
                 compile_schema(schema.raw)
             except NoSchemaError as error:
-                where = place("result", "tools", index, member, *error.path)
+                where = place("result", "tools", index, side, *error.path)
                 yield Breach("tool-schema", f"{short(name)}, {where}: {error}", where)
             except UnjudgedSchemaError as error:
-                yield from _unjudged_schema(state, f"the {member} of {short(name)}", error)
+                yield from _unjudged_schema(state, f"the {side} of {short(name)}", error)
 
 
 def _check_elicited(
@@ -321,9 +339,8 @@ def _check_elicited(
     content = answer.get("content")
     if answer.get("action") != "accept" or not isinstance(content, dict):
         return
-    size = len(encode(content))
     misfits = yield from _misfits(
-        schema, content, size, "the requestedSchema of a question", checked, state
+        schema, content, encode(content), "the requestedSchema of a question", checked, state
     )
     if misfits:
         where, problem = _first(misfits, *start)

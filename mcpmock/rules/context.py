@@ -24,6 +24,8 @@ from .listings import Listings
 from .rounds import Rounds
 from .skill_entries import SkillEntries
 
+_LONG_NUMBER = re.compile(rb"[0-9]{4301}")
+"""What Python does not read as a number."""
 _IDENTIFIER = re.compile("[A-Za-z_][A-Za-z0-9_]*")
 PREFIX = "io.modelcontextprotocol/"
 Object = dict[str, Any]
@@ -213,6 +215,13 @@ def object_in(raw: bytes) -> Object:
     if value is None and (found := members(raw)):
         return {name: m.decode(raw[span.start : span.end]) for name, span in found.items()}
     return as_object(value)
+
+
+def why_unreadable(raw: bytes) -> str:
+    """Return why JSON that cannot be decoded cannot be."""
+    if _LONG_NUMBER.search(raw):
+        return "it has a number of thousands of digits"
+    return "it is nested too deep"
 
 
 def declared(capabilities: Object | None, gate: str) -> bool:

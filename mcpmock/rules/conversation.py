@@ -16,7 +16,7 @@ from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.methods import FIRST
 from mcpmock.protocol.raw_json import items
-from mcpmock.protocol.transport_facts import CHALLENGE_STATUSES
+from mcpmock.protocol.transport_facts import RESENT_STATUSES
 
 from . import http_heads, http_sse, http_streams
 from .context import CheckedMessage, ServerState, State
@@ -139,7 +139,7 @@ class ConversationChecker:
         """Check a head; the head of a POST waits for its body, which names the revision."""
         head = frame.fact
         if isinstance(head, m.HttpResponse) and (
-            head.repeats_request or head.status in CHALLENGE_STATUSES
+            head.repeats_request or head.status in RESENT_STATUSES
         ):
             self._checker.take_back(exchange)
         if isinstance(frame.fact, m.HttpRequest):

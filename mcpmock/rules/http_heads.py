@@ -116,9 +116,16 @@ class HeadChecker:
 def _check_accept(
     exchange: CheckedExchange, rule: str, wanted: tuple[str, ...]
 ) -> Iterator[Breach]:
-    accept = (exchange.request_header("accept") or "").lower()
-    missing = [media for media in wanted if media not in accept]
-    if missing and "*/*" not in accept:
+    fields = () if exchange.head is None else exchange.head.values("accept")
+    accepted = {
+        one.partition(";")[0].strip().lower() for field in fields for one in field.split(",")
+    }
+    missing = [
+        media
+        for media in wanted
+        if accepted.isdisjoint((media, f"{media.partition('/')[0]}/*", "*/*"))
+    ]
+    if missing:
         yield Breach(rule, f"an Accept without {' and '.join(missing)}")
 
 

@@ -31,7 +31,10 @@ TOOLS, PROMPTS, RESOURCES = "tools/list", "prompts/list", "resources/list"
 TEMPLATES, SKILLS_LIST = "resources/templates/list", "skills/list"
 DIRECTORY = "resources/directory/read"
 LISTED = {method: member for method, member in LISTS.items() if method != DIRECTORY}
-"""By method the member that is the list. What a directory has depends on the params."""
+LISTED["tasks/list"] = "tasks"
+"""By method the member that is the list. What a directory has depends on the params; of tasks only
+the cursors are remembered.
+"""
 KEYS = {RESOURCES: "uri", TEMPLATES: "uriTemplate", SKILLS_LIST: "uri"}
 """The member that tells the entries of a list apart, if it is not the name."""
 
@@ -50,6 +53,8 @@ class PagedList:
     scope: object = None
     """The `cacheScope` of its first page."""
     too_long: bool = False
+    begun: bool = True
+    """Whether its first page was seen."""
     whole: bool = False
 
     def add(self, key: str, raw: bytes) -> None:
@@ -73,10 +78,10 @@ class PagedList:
 
 @attrs.frozen
 class RequestedPage:
-    """A page that was requested: of which list, and the list so far, None if that is not known."""
+    """A page that was requested: of which list, and the list so far."""
 
     method: str
-    listing: PagedList | None
+    listing: PagedList
     follows: bool
     """Whether it was requested by a cursor."""
 
@@ -148,12 +153,11 @@ class Listings:
 
     def request(self, call: PendingCall, method: str, cursor: object, hearing: int | None) -> None:
         """Note that a call requests a page."""
-        if cursor is None:
-            found: PagedList | None = PagedList(
-                generation=self._generations[method], hearing=hearing
-            )
-        else:
-            found = self._unfinished.pop((method, str(cursor)), None)
+        found = PagedList(
+            generation=self._generations[method], hearing=hearing, begun=cursor is None
+        )
+        if cursor is not None:
+            found = self._unfinished.pop((method, str(cursor)), found)
         self._requested[call] = RequestedPage(method, found, cursor is not None)
         drop_oldest(self._requested, MAX_REMEMBERED)
 

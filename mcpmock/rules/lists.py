@@ -74,8 +74,7 @@ def check_message(
 def _check_page(
     checked: CheckedMessage, state: State, listings: Listings, page: RequestedPage
 ) -> Iterator[Breach]:
-    method, result = page.method, checked.result or {}
-    listing = page.listing or PagedList(generation=-1)
+    method, listing, result = page.method, page.listing, checked.result or {}
     entries = result.get(LISTED[method])
     for index, entry in enumerate(entries if isinstance(entries, list) else ()):
         found = as_object(entry)
@@ -86,13 +85,13 @@ def _check_page(
     scope = result.get("cacheScope")
     if not page.follows:
         listing.scope = scope
-    elif page.listing is not None and checked.modern and scope != listing.scope:
+    elif listing.begun and checked.modern and scope != listing.scope:
         text = f"cacheScope {short(scope)} behind a page with {short(listing.scope)}"
         yield Breach("cache-scope-pages", text, place("result", "cacheScope"))
     following = result.get("nextCursor")
     if isinstance(following, str):
         listings.turn_page(method, listing, following)
-    elif following is None and page.listing is not None and not listing.too_long:
+    elif following is None and listing.begun and not listing.too_long:
         before = listings.finish(method, listing)
         if before is not None and before.comparable and listing.comparable:
             yield from _compare(checked, state, listings, (before, listing))

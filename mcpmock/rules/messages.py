@@ -227,7 +227,7 @@ class MessageChecker:
         if method in lists.METHODS:
             hearing = ids.subscriptions.hearing(method) if is_modern else state.hearing
             found += lists.check_message(checked, state, listings, hearing)
-        elif method in tasks.METHODS and tasks.concern(checked, state):
+        if method in tasks.METHODS and tasks.concern(checked, state):
             found += self._tasks.check_message(checked, state, listings, self._answers)
         if state.transport == "streamable-http":
             found += http_streams.check_message(checked)

@@ -13,15 +13,17 @@ import attrs
 from mcpmock.protocol.contents import SECRET_MARK
 from mcpmock.protocol.correlation import PendingCall
 from mcpmock.protocol.error_codes import (
+    DEFINED_MODERN,
     INVALID_PARAMS,
     METHOD_NOT_FOUND,
     RESOURCE_NOT_FOUND,
     SERVER_ERROR,
+    URL_ELICITATION_REQUIRED,
 )
 from mcpmock.protocol.messages import S2C, Frame, Request, Response
 from mcpmock.protocol.methods import FIRST
 from mcpmock.protocol.shapes import hides
-from mcpmock.protocol.transport_facts import CHALLENGE_STATUSES
+from mcpmock.protocol.transport_facts import RESENT_STATUSES
 from mcpmock.redaction.placeholders import PLACEHOLDER, placeholders_in
 from mcpmock.redaction.secret_formats import suspicious
 from mcpmock.redaction.secret_names import SESSION_ID
@@ -48,6 +50,8 @@ _LEVELS = (
     *("error", "critical", "alert", "emergency"),
 )
 _LOG_LEVEL = f"{PREFIX}logLevel"
+_OTHER_REASONS = {*DEFINED_MODERN, URL_ELICITATION_REQUIRED}
+"""The codes with which a server refuses a request whatever its params are."""
 _COMMON = "Servers SHOULD return standard JSON-RPC errors for common failure cases: "
 _HTTP_STATUS = re.compile(r"HTTP [45]\d\d\b")
 
@@ -73,6 +77,8 @@ class AnswerChecker:
     _expected: OrderedDict[PendingCall, ExpectedError] = attrs.field(factory=OrderedDict)
     _no_templates: bool = False
     """The server has no method to list templates."""
+    _linked: OrderedDict[str, None] = attrs.field(factory=OrderedDict)
+    """The URIs that results have named."""
 
     def expect(self, call: PendingCall, error: ExpectedError) -> None:
         """Note that an error to this call should have a certain code."""
@@ -105,6 +111,9 @@ class AnswerChecker:
         if checked.from_client:
             return
         if checked.result is not None:
+            if b'"uri"' in checked.raw:
+                self._linked |= dict.fromkeys(_named_uris(checked.result))
+                drop_oldest(self._linked, MAX_REMEMBERED)
             yield from _check_result(checked, state, checked.result)
         elif checked.method == TEMPLATES and checked.code == METHOD_NOT_FOUND:
             self._no_templates = True
@@ -112,7 +121,7 @@ class AnswerChecker:
             state.server.discover_refused = True
         elif (
             expected is not None
-            and checked.code not in (expected.code, expected.unless)
+            and checked.code not in (expected.code, expected.unless, *_OTHER_REASONS)
             and not hides(checked.code)
             and not is_refused_by_http(checked)
         ):
@@ -162,7 +171,9 @@ class AnswerChecker:
     def _wrong_resource(self, checked: CheckedMessage, listings: Listings) -> ExpectedError | None:
         uri, templates = checked.params.get("uri"), listings.whole(TEMPLATES)
         none = self._no_templates or (templates is not None and not templates.entries)
-        if not none or not listings.lacks(RESOURCES, uri):
+        # 2025-06-18 server/tools: "Resource links returned by tools are not guaranteed to appear in
+        # the results of a resources/list request."
+        if not none or uri in self._linked or not listings.lacks(RESOURCES, uri):
             return None
         what = f"the resource {short(uri)}, which is not listed"
         if checked.modern:
@@ -173,6 +184,16 @@ class AnswerChecker:
             return ExpectedError("not-found-code", INVALID_PARAMS, what, said, "server/resources")
         said = f"{_COMMON}Resource not found: {RESOURCE_NOT_FOUND}"
         return _wrong(what, said, "server/resources", RESOURCE_NOT_FOUND)
+
+
+def _named_uris(result: Object) -> Iterator[str]:
+    """Yield the URIs of resources in contents, linked or embedded."""
+    lists = (result.get(name) for name in ("content", "contents", "messages"))
+    for one in (one for found in lists if isinstance(found, list) for one in found):
+        block = as_object(as_object(one).get("content", one))
+        uri = as_object(block.get("resource", block)).get("uri")
+        if isinstance(uri, str):
+            yield uri
 
 
 def _wrong(what: str, said: str, section: str, code: int = INVALID_PARAMS) -> ExpectedError:
@@ -188,7 +209,7 @@ def _wrong_prompt(params: Object, listings: Listings) -> ExpectedError | None:
     declared_ = listings.definition(PROMPTS, name).get("arguments")
     for one in declared_ if isinstance(declared_, list) else ():
         argument = as_object(one)
-        if argument.get("required") is True and argument.get("name") not in given:
+        if argument.get("required") is True and given.get(str(argument.get("name"))) is None:
             said = f"{_COMMON}Missing required arguments: {INVALID_PARAMS} (Invalid params)"
             what = f"the prompt {short(name)} without {short(argument.get('name'))}"
             return _wrong(what, said, "server/prompts")
@@ -218,7 +239,7 @@ def is_refused_by_http(checked: CheckedMessage) -> bool:
     if checked.code == SERVER_ERROR and isinstance(said, str) and _HTTP_STATUS.match(said):
         return True
     status = 0 if checked.exchange is None else checked.exchange.status
-    return (status >= 400 and not checked.modern) or status in CHALLENGE_STATUSES
+    return (status >= 400 and not checked.modern) or status in RESENT_STATUSES
 
 
 def _check_ping(checked: CheckedMessage) -> Iterator[Breach]:

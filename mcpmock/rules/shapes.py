@@ -15,7 +15,7 @@ from mcpmock.protocol.revisions import VERSION_PATH
 from mcpmock.protocol.shapes import Misfit, Shapes, Step, shapes_of
 
 from .capabilities import sent_by
-from .context import PREFIX, SENT, CheckedMessage, State, place, short
+from .context import PREFIX, SENT, CheckedMessage, State, place, short, why_unreadable
 from .exchange import MAX_REMEMBERED
 from .modern import CAPABILITIES, COMPLETE, INPUT_REQUIRED
 from .specification import Breach, Unjudged, Violation
@@ -59,7 +59,7 @@ def _breaches(
     name, member, value, raw = judged
     what = _describe(checked, member)
     if m.decode(raw) is None:
-        yield Unjudged(what, "it is nested too deep")
+        yield Unjudged(what, why_unreadable(raw))
         return
     start = () if member == "params" else (member,)
     misfits = [

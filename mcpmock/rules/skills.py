@@ -56,7 +56,9 @@ _RESOURCES = (
 )
 _FILE = "SkillResource requires uri, digest, size."
 _SIZE = "Each entry MUST carry size, the length in bytes of the file's raw content."
-_SCALAR = re.compile(r"(name|description):(?:[ \t]+(.*))?")
+_LINE_BREAK = re.compile(r"\r\n?|\n")
+"""Those of YAML."""
+_SCALAR = re.compile(r"(name|description)[ \t]*:(?:[ \t]+(.*))?")
 _NO_PLAIN_TEXT = re.compile(
     r"[|>&*!%@`\[{?,\]}#]|- |(?:true|false|yes|no|on|off|null|~|[-+.\d][\d.eExXobA-Fa-f_:-]*)\Z",
     re.IGNORECASE,
@@ -303,13 +305,13 @@ def read_frontmatter(text: str) -> dict[str, str | None]:
     """Return name and description of a SKILL.md, as far as they are plain or quoted scalars on one
     line; None for one that is not there.
     """
-    lines = text.removeprefix("\ufeff").splitlines()
+    lines = _LINE_BREAK.split(text.removeprefix("\ufeff"))
     if not lines or lines[0].rstrip() != "---":
         return {"name": None, "description": None}
-    end = next((at for at, line in enumerate(lines) if at and line.rstrip() == "---"), 0)
+    end = next((at for at, line in enumerate(lines) if at and line.rstrip() in ("---", "...")), 0)
     found: dict[str, str | None] = {"name": None, "description": None}
     for line, following in pairwise(lines[1 : end + 1]):
-        match = _SCALAR.fullmatch(line.rstrip())
+        match = _SCALAR.fullmatch(line.rstrip(" \t"))
         if line[:1] in _OTHER_YAML:
             return {}
         if match is None:
@@ -324,7 +326,7 @@ def read_frontmatter(text: str) -> dict[str, str | None]:
 
 def _scalar(text: str) -> str | None:
     """Return the value of a scalar of YAML; None if it is not a plain or quoted one."""
-    text = text.strip()
+    text = text.strip(" \t")
     if text[:1] == "'":
         whole = re.fullmatch(r"'((?:[^']|'')*)'(?:\s+#.*)?", text)
         return None if whole is None else whole[1].replace("''", "'")
@@ -332,7 +334,7 @@ def _scalar(text: str) -> str | None:
         whole = re.fullmatch(r'("(?:[^"\\]|\\.)*")(?:\s+#.*)?', text)
         value = None if whole is None else decode(whole[1].encode())
         return value if isinstance(value, str) else None
-    plain = re.split(r"\s+#", text, maxsplit=1)[0]
+    plain = re.split(r"[ \t]+#", text, maxsplit=1)[0]
     if not plain or _NO_PLAIN_TEXT.match(plain) or ": " in plain:
         return None
     return plain

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import attrs
 
@@ -48,8 +49,8 @@ _FORBIDDEN = (
 @attrs.frozen
 class _KnownTask:
     status: object
-    updated: str
-    """Its `lastUpdatedAt`."""
+    updated: float
+    """Its `lastUpdatedAt`, in seconds."""
 
 
 @attrs.frozen
@@ -218,6 +219,9 @@ def _check_answer(checked: CheckedMessage, asked: _ToolCall) -> Iterator[Breach]
         yield Breach("task-answer", f"{name} as a task was answered at once", "$.result")
 
 
-def _updated(task: Object) -> str:
-    found = task.get("lastUpdatedAt")
-    return found if isinstance(found, str) else ""
+def _updated(task: Object) -> float:
+    try:
+        found = datetime.fromisoformat(str(task.get("lastUpdatedAt")))
+        return (found if found.tzinfo else found.replace(tzinfo=UTC)).timestamp()
+    except (ValueError, OverflowError):
+        return 0.0

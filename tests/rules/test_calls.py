@@ -142,6 +142,15 @@ def test_a_session_over_http_has_ids_of_its_own() -> None:
     assert ["id-reused"] == names(*opening_http(), *first, *again, transport=HTTP)
 
 
+@pytest.mark.parametrize("status", [307, 401, 403, 408, 425, 429, 503])
+def test_a_request_that_http_did_not_take_may_come_again(status: int) -> None:
+    """With its id; it was not answered."""
+    first = [posted(3, request(1, "ping")), accepts(3, status)]
+    again = [posted(4, request(1, "ping")), answers(4, response(1))]
+
+    assert [] == names(*opening_http(), *first, *again, transport=HTTP)
+
+
 def test_the_memory_of_cancels_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of very many cancelled calls the latest are remembered."""
     monkeypatch.setattr(calls, "MAX_CALLS", 3)

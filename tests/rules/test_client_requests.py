@@ -117,6 +117,8 @@ PLANTED = [
         "tool-results-missing", sampled(("assistant", use()), ("assistant", TEXT), ("user", TEXT))
     ),
     Planted("tool-results-missing", modern_asked(SAMPLE, messages(*UNUSED))),
+    Planted("tool-results-missing", sampled(ONE, ("assistant", use()), ("assistant", used()))),
+    Planted("tool-results-missing", sampled(ONE, ("assistant", used()))),
     Planted("sampling-context", sampled(ONE, client=CLIENT, includeContext="thisServer")),
     Planted("sampling-context", sampled(ONE, client=CLIENT, includeContext="allServers")),
     Planted(
@@ -221,6 +223,14 @@ FINE = {
         *given("file:///a"),
         CHANGED,
         *given("file:///b", id_=2),
+    ],
+    "a change that crosses its answer": [
+        *opening(),
+        *given("file:///a"),
+        s2c(request(2, ROOTS)),
+        CHANGED,
+        c2s(response(2, {"roots": [{"uri": "file:///a"}]})),
+        *given("file:///b", id_=3),
     ],
     "changes that are not declared": [
         *opening(client={"roots": {}}),

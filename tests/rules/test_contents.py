@@ -65,7 +65,13 @@ MEASURES = tool(outputSchema=NUMBER)
 CHANGED = notification("notifications/tools/list_changed")
 
 
-OTHERS = {"list-changed-silent", "task-forbidden", "related-task", "error-code-differs"}
+OTHERS = {
+    "list-changed-silent",
+    "task-forbidden",
+    "related-task",
+    "error-code-differs",
+    "capability",
+}
 """Rules of lists and tasks, which have their own tests."""
 
 
@@ -145,6 +151,15 @@ def test_it_is_the_last_one_over_all_pages() -> None:
     assert ["output-schema"] == names(
         listed(tool()), [s2c(CHANGED)], listed(MEASURES, id_=2), called(OSLO)
     )
+
+
+def test_a_list_that_crosses_a_change_counts() -> None:
+    """`server-everything` says at its start that its tools have changed, behind the first request
+    for them.
+    """
+    [asks, answer] = listed(MEASURES)
+
+    assert ["output-schema"] == names([asks, s2c(CHANGED), answer], called(OSLO))
 
 
 def test_the_result_of_a_task_counts_as_that_of_its_call() -> None:
@@ -304,6 +319,30 @@ def test_deep_values_are_not_judged() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (b"9" * 5000, "the value: it has a number of thousands of digits"),
+        (b"-" + b"9" * 5000, "the value: it has a number of thousands of digits"),
+        (b"[" * 3000 + b"]" * 3000, "the value: it is nested too deep"),
+    ],
+    ids=["long", "negative", "deep"],
+)
+def test_what_no_decoder_reads_is_not_judged(value: bytes, why: str) -> None:
+    """And it is not taken for missing, beside members that fit or not."""
+    holds = b'{"city":"Oslo","n":1,"x":%b}' % value
+    [asks, answer] = called(OSLO, structuredContent={"n": 1})
+    odd = c2s(asks.raw.replace(b'{"city":"Oslo"}', holds))
+    lies = s2c(answer.raw.replace(b'{"n":1}', holds))
+
+    def told(*frames: Frame) -> tuple[str, str]:
+        assert [] == names(listed(MEASURES), *frames)
+        return unjudged(listed(MEASURES), *frames)[0]
+
+    assert ("the inputSchema of weather", why) == told(odd, answer)
+    assert ("the outputSchema of weather", why) == told(asks, lies)
+
+
 def test_calls_of_what_no_list_names_are_not_judged() -> None:
     """Which is usual, and said with -v only."""
     conversation = ConversationChecker.over("stdio")
@@ -357,6 +396,29 @@ def test_elicited_content() -> None:
     assert [] == names(elicited(action="cancel", content={"age": 3}))
 
 
+@pytest.mark.parametrize(("age", "rules"), [(3, ["elicited-content"]), (20, [])])
+def test_elicited_content_of_a_task(age: int, rules: list[str]) -> None:
+    """It comes with `tasks/result`; a task of the server with the same id is another."""
+    runs: Any = {"requests": {"elicitation": {"create": {}}, "tools": {"call": {}}}}
+    task = {"taskId": "t", "status": "working"}
+    call = {"name": "weather", "arguments": OSLO, "task": {}}
+    steps = [
+        *opening(client={"elicitation": {}, "tasks": runs}, server={"tools": {}, "tasks": runs}),
+        s2c(
+            request(3, "elicitation/create", {"message": "m", "requestedSchema": FORM, "task": {}})
+        ),
+        c2s(response(3, {"task": task})),
+        *listed(MEASURES),
+        c2s(request(7, "tools/call", call)),
+        s2c(response(7, {"task": task})),
+        s2c(request(4, "tasks/result", {"taskId": "t"})),
+        c2s(response(4, {"action": "accept", "content": {"age": age}})),
+    ]
+
+    found = [one.rule.name for one in violations(*steps)]
+    assert rules == [name for name in found if name not in OTHERS]
+
+
 @pytest.mark.parametrize("by_state", [True, False])
 @pytest.mark.parametrize(("age", "rules"), [(3, ["elicited-content"]), (20, [])])
 def test_answers_in_a_retry(by_state: bool, age: int, rules: list[str]) -> None:
@@ -397,6 +459,13 @@ def prompts(**page: Any) -> list[Frame]:
 def prompted(arguments: Any, messages: Any = ()) -> list[Frame]:
     params = {"name": "greet", **({} if arguments is None else {"arguments": arguments})}
     return [c2s(request(2, "prompts/get", params)), s2c(response(2, {"messages": [*messages]}))]
+
+
+def tasks_listed(id_: int = 1, cursor: str | None = None, **page: Any) -> list[Frame]:
+    params = None if cursor is None else {"cursor": cursor}
+    task = {"taskId": "t", "status": "working"}
+    answer = response(id_, {"tasks": [task], **page})
+    return [c2s(request(id_, "tasks/list", params)), s2c(answer)]
 
 
 HI = [{"role": "user", "content": {"type": "text", "text": "hi"}}]
@@ -486,6 +555,9 @@ def test_references_of_completions(steps: list[list[Frame]], rules: list[str]) -
         ([prompts(nextCursor="2"), listed(id_=2, cursor="2")], ["cursor-unknown"]),
         ([listed(tool(), more="2"), [s2c(CHANGED)], listed(id_=2, cursor="2")], []),
         ([listed(id_=2, cursor="mcpmock:secret:token:1")], []),
+        ([tasks_listed(nextCursor="2"), tasks_listed(id_=2, cursor="2")], []),
+        ([tasks_listed(nextCursor="2"), tasks_listed(id_=2, cursor="3")], ["cursor-unknown"]),
+        ([listed(tool(), more="2"), tasks_listed(id_=2, cursor="2")], ["cursor-unknown"]),
     ],
 )
 def test_cursors(steps: list[list[Frame]], rules: list[str]) -> None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcpmock.protocol.messages import S2C, Frame, HttpBody
+import pytest
+
+from mcpmock.protocol.messages import C2S, S2C, Frame, HttpBody, HttpRequest
 from mcpmock.protocol.methods import LATEST
 from mcpmock.rules.context import ServerState
 from tests.rules.violations import (
@@ -185,6 +187,29 @@ def test_a_handshake_that_no_client_can_read() -> None:
     end = [bodiless(2, "DELETE", session="s-1"), accepts(2, 200)]
 
     assert ["answer-type"] == names(*begun, *end, transport=HTTP)
+
+
+@pytest.mark.parametrize(
+    ("fields", "rules"),
+    [
+        (["application/json", "text/event-stream"], []),
+        (["Text/Event-Stream;q=0.5,application/json"], []),
+        (["application/*, text/*"], []),
+        (["*/*;q=0.1"], []),
+        (["application/json-seq, text/event-stream"], ["accept"]),
+        (["application/json", "text/*, image/png"], []),
+        (["text/event-stream", "text/html"], ["accept"]),
+        ([""], ["accept"]),
+    ],
+)
+def test_what_is_accepted(fields: list[str], rules: list[str]) -> None:
+    """Each type is in one of the fields, by itself or in a range."""
+    head, body = posted(3, PING, accept=None)
+    assert isinstance(head.fact, HttpRequest)
+    more = [("accept", field) for field in fields]
+    whole = Frame(C2S, fact=HttpRequest("POST", "/mcp", [*head.fact.headers, *more]), exchange=3)
+
+    assert rules == names(*opening_http(), whole, body, answers(3, response(1)), transport=HTTP)
 
 
 def test_a_session_from_end_to_end() -> None:

@@ -89,6 +89,7 @@ NO_TEMPLATES = known("resources/templates/list", "resourceTemplates", id_="t")
 TEMPLATES = known("resources/templates/list", "resourceTemplates", {"uriTemplate": "a{b}"}, id_="t")
 TEMPLATES_REFUSED = [c2s(request("t", "resources/templates/list")), s2c(error("t", -32601))]
 MISSING = {"uri": "demo:2"}
+NO_ONE = {"who": None}
 PAGES = known("tools/list", "tools")
 MODERN_RESOURCES = [
     *modern_known("resources/list", "resources", {"uri": "demo:1", "name": "a"}, id_="r"),
@@ -154,6 +155,11 @@ PLANTED = [
     Planted(
         "error-code-differs",
         [*opening("2024-11-05"), *PROMPTS, *refused("prompts/get", {"name": "greet"})],
+        also=("prompt-arguments",),
+    ),
+    Planted(
+        "error-code-differs",
+        [*opening(), *PROMPTS, *refused("prompts/get", {"name": "greet", "arguments": NO_ONE})],
         also=("prompt-arguments",),
     ),
     Planted(
@@ -300,6 +306,58 @@ FINE = {
         *RESOURCES,
         *NO_TEMPLATES,
         *refused("resources/read", MISSING, -32002),
+    ],
+    "a resource that a tool has linked": [
+        *opening(),
+        *RESOURCES,
+        *NO_TEMPLATES,
+        c2s(request("c", "tools/call", {"name": "dig"})),
+        s2c(response("c", {"content": [{"type": "resource_link", "name": "a", **MISSING}]})),
+        *refused("resources/read", MISSING),
+    ],
+    "a resource that a prompt has embedded": [
+        *opening(),
+        *RESOURCES,
+        *NO_TEMPLATES,
+        c2s(request("p", "prompts/get", {"name": "x"})),
+        s2c(
+            response(
+                "p",
+                {
+                    "messages": [
+                        {
+                            "role": "user",
+                            "content": {"type": "resource", "resource": {"text": "", **MISSING}},
+                        }
+                    ]
+                },
+            )
+        ),
+        *refused("resources/read", MISSING),
+    ],
+    "a resource that was read before": [
+        *opening(),
+        *RESOURCES,
+        *NO_TEMPLATES,
+        c2s(request("again", "resources/read", MISSING)),
+        s2c(response("again", {"contents": [{"text": "", **MISSING}]})),
+        *refused("resources/read", MISSING),
+    ],
+    "a prompt that needs a visit": [
+        *opening(),
+        *PROMPTS,
+        *refused("prompts/get", {"name": "x"}, -32042),
+    ],
+    "a resource that needs a capability": [
+        *modern(),
+        *MODERN_RESOURCES,
+        c2s(ask(1, "resources/read", MISSING)),
+        s2c(error(1, -32021)),
+    ],
+    "a limit of HTTP in the modern era": [
+        *modern_http(),
+        asked(2, ask(1, "tools/call", {"name": "a"}, logLevel="loud"), "tools/call", "a"),
+        answers(2, error(1, -31000), 429),
     ],
     "a resource that is there": [
         *opening(),

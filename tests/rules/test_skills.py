@@ -329,6 +329,19 @@ def test_frontmatter() -> None:
     assert {"description": "b"} == read_frontmatter("---\nname:\n  - a\ndescription: b\n---\n")
 
 
+@pytest.mark.parametrize("space", ["\x0b", "\x0c", "\x1c", "\x85", "\xa0", "\u2028", "\u2029"])
+@pytest.mark.parametrize("end", ["---", "..."])
+@pytest.mark.parametrize("eol", ["\n", "\r\n", "\r"])
+def test_the_lines_of_frontmatter(space: str, end: str, eol: str) -> None:
+    """They end, and its scalars are set off, as in YAML, by nothing else that Python takes for a
+    line's end or for white space.
+    """
+    text = f"a{space}#1{space}"
+    lines = ["---", "name : x \t# y", f"description: {text}", end, "name: z"]
+
+    assert {"name": "x", "description": text} == read_frontmatter(eol.join(lines))
+
+
 def test_memory_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of very many skills the latest are remembered."""
     monkeypatch.setattr("mcpmock.rules.skill_entries.MAX_REMEMBERED", 2)

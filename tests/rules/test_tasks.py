@@ -171,6 +171,16 @@ FINE = {
         said("completed", at="2026-01-03T00:00:00Z"),
         said("working", at="2026-01-02T00:00:00Z"),
     ],
+    "a late note, in another zone": [
+        *MADE,
+        said("completed", at="2026-01-02T00:00:00Z"),
+        said("working", at="2026-01-02T01:00:00+02:00"),
+    ],
+    "a late note of a full second": [
+        *MADE,
+        said("completed", at="2026-01-02T00:00:00.5Z"),
+        said("working", at="2026-01-02T00:00:00Z"),
+    ],
     "a cancel": [*MADE, *got("cancel", task("cancelled")), *got("get", task("cancelled"), 8)],
     "a late cancel": [*MADE, said("completed"), *got("cancel", error(7, -32602))],
     "a result": [*MADE, *got("result", {**OK, "_meta": {RELATED: {"taskId": "t"}}})],
