@@ -60,13 +60,13 @@ def excerpts(one: str, other: str, most: int) -> tuple[str, str]:
     first difference. Where they would look alike, the characters that differ are escaped.
     """
     if max(len(one), len(other)) > most:
-        skipped = _common_length(one, other) - min(_COMMON_LEAD_CHARS, most // 3)
+        skipped = common_length(one, other) - min(_COMMON_LEAD_CHARS, most // 3)
         if skipped > len(_DOTS):
             one, other = _DOTS + one[skipped:], _DOTS + other[skipped:]
         one, other = (excerpt(text, most) for text in (one, other))
     if one == other or (one.isascii() and other.isascii()) or _look(one) != _look(other):
         return one, other
-    start, end = _common_length(one, other), _common_length(one[::-1], other[::-1])
+    start, end = common_length(one, other), common_length(one[::-1], other[::-1])
     end = min(end, len(one) - start, len(other) - start)
     found = (_escape_part(text, start, len(text) - end) for text in (one, other))
     return next(found), next(found)
@@ -77,7 +77,7 @@ def excerpt(text: str, most: int) -> str:
     return text if len(text) <= most else text[: most - len(_DOTS)] + _DOTS
 
 
-def _common_length(one: str, other: str) -> int:
+def common_length(one: str, other: str) -> int:
     """Return the length of the common beginning of two texts, by bisection: they may be long."""
     same, most = 0, min(len(one), len(other))
     while same < most:

@@ -366,9 +366,7 @@ def _limited(
     *,
     verbose: bool,
 ) -> Iterator[tuple[_Item, bool, str]]:
-    """Yield as many items of each kind as are shown of its level, or all: whether it is the first,
-    and how many are left out.
-    """
+    """Yield what is shown of each kind, or all; whether it is the first; what is left out."""
     counts, seen = Counter(map(key, items)), Counter[object]()
     for item in items:
         kind = key(item)

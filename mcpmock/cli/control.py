@@ -73,7 +73,6 @@ def _read_line() -> bytes:
 
 
 def _read_request(line: bytes) -> dict[str, Any] | None:
-    """Return the request in a line; None if there is none."""
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):

@@ -85,9 +85,7 @@ class Visit(NamedTuple):
 
 
 def _visit(*command: str, city: str | None = None) -> Visit:
-    """Run the bundled client with an `mcpmock` command as its server. Raises McpMockError if that
-    could not start or does not end.
-    """
+    """Run the bundled client. Raises McpMockError if the command cannot start or does not end."""
     only = [] if city is None else ["--city", city]
     argv = [*_PYTHON, "mcpmock.demo.client", *only, "--", *_PYTHON, "mcpmock", *command]
     try:
@@ -150,9 +148,7 @@ def _replayed(live: Visit, again: Visit) -> Outcome:
 
 
 def _missed(visit: Visit) -> Outcome:
-    """Return what the client received for a request that was not recorded, and what mcpmock
-    printed.
-    """
+    """Return what the client received for a request not recorded, and what mcpmock printed."""
     lines = visit.stderr.splitlines()
     return {
         "type": "missed",

@@ -136,9 +136,7 @@ def _rule(found: Difference) -> str:
 
 
 def _facts(found: Difference) -> Iterator[tuple[str, str, str | None]]:
-    """Yield where a difference is, both values, and how to allow it: each with its lead and
-    color.
-    """
+    """Yield where a difference is, both values, how to allow it: each with its lead and color."""
     yield "  in ", f"{_place(found)}{_events(found)}", None
     yield "  at ", found.path, None
     if found.old is not None:
@@ -150,9 +148,7 @@ def _facts(found: Difference) -> Iterator[tuple[str, str, str | None]]:
 
 
 def _grouped(differences: Iterable[Difference], *, verbose: bool) -> list[list[Difference]]:
-    """Return the differences in order, each alone, but many about whole messages of one rule
-    together.
-    """
+    """Return them in order, each alone, but many about whole messages of one rule together."""
     by_rule: dict[str, list[Difference]] = {}
     for found in differences:
         by_rule.setdefault(found.rule.name, []).append(found)

@@ -48,9 +48,7 @@ def fmt(files: tuple[str, ...], form: FormatOptions, console: ConsoleOptions) ->
 
 
 def _joined(files: Iterable[Path]) -> list[Path]:
-    """Return the files that are left once siblings are joined into the cassettes that they belong
-    to.
-    """
+    """Return the files that are left once siblings are joined into their cassettes."""
     from mcpmock.cassette.file import join_siblings
 
     there = {path: path.exists() for path in files}

@@ -79,9 +79,7 @@ def _print_list(*, json: bool) -> None:
 
 
 def _search(word: str, topic: str | None, *, json: bool) -> int:
-    """Print each section with this word in it, with the first line that has it. Gives 1 if there is
-    none.
-    """
+    """Print each section with this word in it, and the line that has it first. Gives 1 for none."""
     asked = word.lower()
     found = [
         (one, line)

@@ -101,9 +101,7 @@ def _values(load: Load, limits: LoadLimits) -> Iterator[dict[str, Any]]:
 
 
 def _cases(load: Load, limits: LoadLimits) -> Iterator[JunitCase]:
-    """Yield a case for each kind of call, which fails if it was too slow, and one for the
-    errors.
-    """
+    """Yield a case for each kind of call, failed if it was too slow, and one for the errors."""
     slow: dict[CallKind, list[str]] = {}
     for kind, p99, limit in limits.exceeded(load):
         slow.setdefault(kind, []).append(_describe_slowness(p99, limit))

@@ -75,9 +75,7 @@ def _refuse_duplicates(files: Sequence[Path]) -> None:
 
 
 def _read_files(files: Sequence[Path], *, quiet: bool) -> Iterator[tuple[str, bytes]]:
-    """Yield the name and bytes of each file. Raises CassetteError for a damaged one, and if all
-    together are larger than a cassette may be.
-    """
+    """Raise CassetteError for a damaged file, and if all are larger than a cassette may be."""
     from mcpmock.cassette.file import MAX_BYTES, load_alone, read_bytes
 
     files = with_siblings(files, quiet=quiet)

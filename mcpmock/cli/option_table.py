@@ -133,9 +133,7 @@ class TableCommand(click.Command):
         return option_mistakes(table, {word: one.check for word, one in self._settable.items()})
 
     def _defaults(self, ctx: click.Context, file: ProjectFile) -> dict[str, Any]:
-        """Return the options of this command. Raises ProjectFileError for any mistake in the
-        file.
-        """
+        """Return this command's options. Raises ProjectFileError for any mistake in the file."""
         from mcpmock.batch.rule_tables import RULE_TABLES
 
         from .commands import COMMANDS
@@ -167,9 +165,7 @@ class TableCommand(click.Command):
 
 
 def _mistakes_of(ctx: click.Context, name: str, table: Any) -> Iterable[str]:
-    """Return the mistakes in the table of a command; one without a table of options has none that
-    can be set.
-    """
+    """Take a command without a table of options for one that has none to set."""
     from mcpmock.options.project_file import option_mistakes
 
     from .commands import cli

@@ -390,9 +390,7 @@ def report(
 
 
 def _set_color(context: click.Context, _option: click.Parameter, value: str) -> None:
-    """Choose the color: the option wins over NO_COLOR, that over FORCE_COLOR, that over the
-    terminal (which click checks itself).
-    """
+    """Prefer the option to NO_COLOR, that to FORCE_COLOR, that to the terminal (by click)."""
     if value != "auto":
         context.color = value == "always"
     elif os.environ.get("NO_COLOR"):

@@ -128,9 +128,7 @@ def _restarted(server: Server, options: ProxyOptions) -> Server:
 
 
 def _found(file: Path | None) -> Path | None:
-    """Return a file in the folder of a project's recordings where that is: clients start servers in
-    other folders too.
-    """
+    """Look in a project's folder of recordings: clients start servers in other folders too."""
     from mcpmock.cassette.project_folder import is_in_project_folder
 
     if file is None or not is_in_project_folder(str(file)):

@@ -215,9 +215,7 @@ def _watched(front: Front, output: str, *, json: bool) -> Front:
 
 
 def _start_watch(output: str, *, json: bool) -> None:
-    """Start the page: the kernel closes the pipe when this process ends, however it ends: so
-    ends the page.
-    """
+    """Let the page end with this process: the kernel closes the pipe then, however it ends."""
     import subprocess
 
     from mcpmock.cassette.file import part_of

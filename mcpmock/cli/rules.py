@@ -74,7 +74,6 @@ def _unknown_rule(name: str) -> str:
 
 
 def _mistake(name: str | None, selection: LedgerOptions) -> str | None:
-    """Return what is wrong with the options, if anything is."""
     from mcpmock.rules.ledger import requirements
 
     if not selection.ledger:

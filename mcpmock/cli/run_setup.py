@@ -103,9 +103,7 @@ def front_of(
 
 
 def _check_allowed(options: ListenOptions) -> None:
-    """Reject a host or origin that no request could match; else the mistake shows as a puzzling 403
-    much later.
-    """
+    """Reject what no request could match: it would show as a puzzling 403 much later."""
     from mcpmock.transports.headers import split_authority
 
     for host in options.allow_host:

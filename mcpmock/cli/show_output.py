@@ -266,7 +266,7 @@ def _kind_word(row: Row) -> str:
 
 
 def _styled(text: str, style: dict[str, Any]) -> str:
-    """Return the text in a style, without the spaces at its end."""
+    """Leave the spaces at the end without the style."""
     bare = text.rstrip()
     if not bare or not style:
         return text

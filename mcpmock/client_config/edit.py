@@ -15,6 +15,7 @@ from typing import Any
 import attrs
 import msgspec
 
+from mcpmock.printable import common_length
 from mcpmock.protocol.raw_json import Span
 
 from .clients import Keys
@@ -118,16 +119,9 @@ def without_server(document: Document, keys: Keys, name: str, stretch: tuple[str
 
 def difference(old: str, new: str) -> tuple[str, str]:
     """Return the shortest stretch in which two texts differ, as it stands in each."""
-    start = _common(old, new)
-    end = _common(old[start:][::-1], new[start:][::-1])
+    start = common_length(old, new)
+    end = common_length(old[start:][::-1], new[start:][::-1])
     return old[start : len(old) - end], new[start : len(new) - end]
-
-
-def _common(one: str, other: str) -> int:
-    """Return the length of the common beginning."""
-    pairs = zip(one, other, strict=False)
-    differing = (at for at, (a, b) in enumerate(pairs) if a != b)
-    return next(differing, min(len(one), len(other)))
 
 
 def wrap(document: Document, keys: Keys, name: str, words: Sequence[str]) -> WrapChange:

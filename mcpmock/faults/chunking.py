@@ -114,9 +114,7 @@ def with_events(matched: MatchedMessage, metas: Sequence[m.SseMeta]) -> list[m.F
 
 
 def _heads(matched: MatchedMessage, data: bytes = b"") -> list[m.Frame]:
-    """Return the heads of a request with a length that it can have sent in pieces, or not to its
-    end.
-    """
+    """Give a request's heads a length that it can have sent in pieces, or not to its end."""
     if matched.direction is m.S2C:
         return [frame for frame in matched.heads() if isinstance(frame.fact, m.HttpResponse)]
     return [_counted(frame, max(len(data), len(matched.frame.raw))) for frame in matched.unit[:-1]]

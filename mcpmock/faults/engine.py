@@ -234,9 +234,7 @@ class FaultEngine(Stage):
         *,
         extra: bool = False,
     ) -> Iterable[Action]:
-        """Return an action of these faults, ordered behind what is held; `extra` if it is not the
-        message itself.
-        """
+        """Order an action behind what is held; `extra` if it is not the message itself."""
         match action:
             case Keep():
                 return self._state.queue.keep(action, now)

@@ -73,9 +73,7 @@ class ExtraPosts:
 
 
 def _fields(head: m.HttpRequest, raw: bytes) -> Iterator[tuple[str, str]]:
-    """Yield the header fields of a POST of this message. From 2026-07-28 on, two repeat its method
-    and name.
-    """
+    """Repeat the method and the name of the message in two fields, from 2026-07-28 on."""
     message = m.parse(raw)
     mirrored = {name.lower(): value for name, value in fields_of(message, None)}
     for name, value in head.headers:

@@ -193,9 +193,7 @@ class _TakeTexts:
 
 
 def _is_whole(text: str, at: int, length: int) -> bool:
-    """Return whether a part of a text is no part of a longer word or path: a sign at its end ends
-    it.
-    """
+    """Return whether it is no part of a longer word or path; a sign at its end ends one."""
     end = at + length
     is_begun = at > 0 and _WORD.match(text, at - 1) is not None
     goes_on = _WORD.match(text, end - 1) is not None and _WORD.match(text, end) is not None

@@ -246,9 +246,7 @@ class ExchangeReader(IndexReader):
             self._send_facts(exchange, (place,), exchange.head)
 
     def _note_end_of_session(self, place: int, exchange: _ExchangeState, frame: Frame) -> None:
-        """Note what came of a DELETE: all but an empty response that accepts it is left to the
-        player.
-        """
+        """Leave to the player all answers to a DELETE but an empty one that accepts it."""
         fact, begun = frame.fact, exchange.head is not None
         if frame.direction is C2S or exchange.over:
             exchange.over = True

@@ -567,9 +567,7 @@ class KnownAnswers:
         return frozenset() if self._index.exchanges is None else self._index.exchanges.session_ids
 
     def _render(self, frame: Frame, message: _ReleasedMessage) -> Frame | None:
-        """Return a recorded frame with the live id or token; None for progress that the live client
-        did not ask for.
-        """
+        """Put in the live id or token; None for progress that the live client did not ask for."""
         _, call, kind = message
         live = self.cursors[0].calls.get(call)
         if live is None and not self._index.redacted:

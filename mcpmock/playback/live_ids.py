@@ -157,9 +157,7 @@ class LiveIds:
         return Frame(frame.direction, raw, frame.eol, fact, live)
 
     def _known(self, raw: bytes, bindings: Mapping[str, str]) -> Mapping[str, str]:
-        """Return what can be put into placeholders; where one stands for the session's id, that
-        too.
-        """
+        """Add the session's id to the bindings where a placeholder stands for it."""
         wanted = self.recorded_sessions.intersection(hole.decode() for hole in placeholders_in(raw))
         return {**bindings, **dict.fromkeys(wanted, self.session())} if wanted else bindings
 
@@ -181,9 +179,7 @@ class LiveIds:
         return _QUERY_VALUE.sub(value, text).encode("utf-8", "surrogateescape")
 
     def _render_batch(self, raw: bytes, live_values: tuple[LiveValue, ...]) -> bytes | None:
-        """Return each member by itself; progress that the live client did not ask for is left
-        out.
-        """
+        """Leave out progress that the live client did not ask for."""
         spans = elements(raw) or []
         rendered = [
             (
@@ -257,9 +253,7 @@ def _on(exchange: int, frame: Frame) -> Frame:
 
 
 def _primes(frame: Frame, recorded: str, live: str) -> bool:
-    """Return whether a frame is an event with an id alone, which a client of this revision does not
-    know.
-    """
+    """Return whether it is an event with only an id, unknown to clients of this revision."""
     # 2025-11-25, transports: the server "SHOULD immediately send an SSE event consisting of an
     # event ID and an empty data field". Older clients take the empty data for a message.
     meta = frame.fact

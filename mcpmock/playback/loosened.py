@@ -384,7 +384,6 @@ def bind_leaves(recorded: Any, live: Any, bindings: Bindings) -> Bindings:
 
 
 def _present(document: Any, places: Iterable[Place]) -> Iterator[Place]:
-    """Yield those of these places that a document has."""
     for place in places:
         value = document
         try:
@@ -416,7 +415,6 @@ def _outermost(document: Any, places: Iterable[Place]) -> tuple[_Tree, dict[Plac
 
 
 def _without(document: Any, tree: _Tree) -> Any:
-    """Return a document without what is at these places."""
     left = document.copy()
     for step in sorted(tree, reverse=True) if isinstance(left, list) else tree:
         inner = tree[step]

@@ -387,9 +387,7 @@ class Matcher:
         asked: LooseRequest,
         allowed: Sequence[Mismatch],
     ) -> int | None:
-        """Return the strictest level at which two requests that are equal under the rules are equal
-        in the rest; None without one.
-        """
+        """Return the strictest level at which all is equal but for what the rules allow."""
         subject = self.index.subject(self.plan.client_events[index])
         assert subject is not None
         # What the loosest level compares was judged under the rules.
@@ -466,9 +464,7 @@ class Matcher:
     def _differences(
         self, recorded: MatchSubject, live: MatchSubject
     ) -> tuple[list[Mismatch], list[Mismatch]]:
-        """Return where the params of two requests differ, at the loosest level: where no rule
-        allows it, and where one does.
-        """
+        """Return where params differ at the loosest level: against the rules, and as they allow."""
         from mcpmock.matching.match_rule import MatchRules  # only a miss needs it
 
         from .loosened import all_differences
@@ -487,9 +483,7 @@ class Matcher:
         live: MatchSubject,
         differing: Sequence[Mismatch],
     ) -> list[Mismatch]:
-        """Return the header fields that keep a recorded request from answering, but for those that
-        repeat a value of the body that differs.
-        """
+        """Leave out the fields that repeat a value of the body which differs."""
         if recorded.http is None or live.http is None:
             return []
         from .loosened import mirrors
@@ -657,9 +651,7 @@ class Matcher:
         return handshake_distance(recorded, live), 0
 
     def _same(self, live: MatchSubject, level: int) -> dict[int, Bindings]:
-        """Return all client events that have the key of a live message, or can have it with its
-        values.
-        """
+        """Return the events that have the key of a live message, or can have it with its values."""
         table = self.index.by_key(level, bare=live.http is None)
         found = {index: Bindings() for key in _keys(live, level) for index in table.get(key, ())}
         for index in self.index.with_placeholders:
@@ -724,9 +716,7 @@ class Matcher:
 
 
 def _keys(live: MatchSubject, level: int) -> tuple[Key, ...]:
-    """Return the key of a live message, and the key of what was recorded without a head: a head
-    then counts on neither side.
-    """
+    """Add the key of what was recorded without a head: a head then counts on neither side."""
     if live.http is None:
         return (live.key(level, bare=True),)
     key = live.key(level)

@@ -172,9 +172,7 @@ class Live(Stage):
         return frame
 
     def _with_prefixed_id(self, frame: Frame, message: Message) -> Frame:
-        """Return a request of the real server, or the cancel of one, with an id that no request of
-        the recorded one has.
-        """
+        """Give a request of the real server, or its cancel, an id that no recorded one has."""
         path: tuple[str, ...] = ("id",)
         if isinstance(message, Notification) and message.method == CANCELLED:
             path = ("params", "requestId")

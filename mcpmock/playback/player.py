@@ -247,9 +247,7 @@ class Player(Stage):
         self._closing = self._closing or CLIENT_CLOSED
 
     def _receive_other(self, live: ClientMessage, now: float) -> None:
-        """Take a message that wants no JSON-RPC answer. Over HTTP it gets a response all the
-        same.
-        """
+        """Take what wants no JSON-RPC answer; over HTTP it gets a response all the same."""
         self._take_other(live, now)
         if live.exchange is None or any(one.answers_on(live.exchange) for one in self._speakers):
             return
@@ -439,9 +437,7 @@ class Player(Stage):
                 self._own_answers += self._placed(exchange(live.exchange, message=error))
 
     def _placed(self, answer: list[Frame]) -> list[Frame]:
-        """Return the answer to a request where the client waits for it: over HTTP+SSE on the event
-        stream.
-        """
+        """Place it where the client waits for it: over HTTP+SSE on the event stream."""
         streams = (candidate.ids.stream for candidate in self._speakers)
         stream = next((one for one in streams if one in self._assembly.open), None)
         if stream is None:

@@ -280,7 +280,6 @@ def is_own_meta(name: str) -> bool:
 
 
 def _without_meta(params: Any, drop: Callable[[str], bool]) -> Any:
-    """Return the parameters without these members of `_meta`."""
     if not isinstance(params, dict) or not isinstance(params.get("_meta"), dict):
         return params
     return _with_meta(params, {n: value for n, value in params["_meta"].items() if not drop(n)})
@@ -292,9 +291,7 @@ def _with_meta(params: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
 
 
 def _normalize_numbers(value: Any) -> Any:
-    """Give equal numbers one form: `1.0` and `1e0` become 1. Numbers that JSON cannot express stay
-    different from null.
-    """
+    """Make 1 of `1.0` and `1e0`; numbers that JSON cannot express stay different from null."""
     if isinstance(value, float):
         return _normalize_float(value)
     if isinstance(value, dict):

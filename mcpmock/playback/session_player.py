@@ -155,9 +155,7 @@ class SessionPlayer(Player):
         live: ClientMessage,
         now: float,
     ) -> None:
-        """Follow a cancel or an answer: it belongs to a request by its id. One that belongs to no
-        request is as good as noise.
-        """
+        """Follow a cancel or an answer by its id. One without a request is as good as noise."""
         lead = self._candidates.lead
         expected = lead.matcher.next_in_order() if lead and self._strict else None
         accepted = self._candidates.accept_by_id(accept, live, now)
@@ -179,9 +177,7 @@ class SessionPlayer(Player):
         return self._over
 
     def _end_session(self, live: int | None, now: float) -> None:
-        """End the session, as the client does on this exchange, unless the recorded server
-        refused.
-        """
+        """End it as the client does on this exchange, unless the recorded server refused."""
         if live is not None and not self._refuses(live):
             self._over = True
             for candidate in self._candidates.all:

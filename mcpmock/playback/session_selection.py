@@ -388,9 +388,7 @@ class SessionSelection:
 
 
 def _listed_tools(events: Sequence[Event]) -> Iterator[tuple[str, bool]]:
-    """Yield the names of the tools in recorded lists, and whether their annotations say
-    read-only.
-    """
+    """Yield each tool in recorded lists, and whether its annotations say read-only."""
     for event in events:
         if event.d != "s2c" or event.payload is None or b'"tools"' not in event.payload:
             continue

@@ -430,9 +430,7 @@ class _ToLegacy(_Translation):
         return 1 + max(event.x or 0 for event in self.recorded)
 
     def _initialize_result(self) -> dict[str, Any]:
-        """Make the result of `initialize` from the recorded discovery; without one, from what was
-        asked and answered.
-        """
+        """Use the recorded discovery; without one, what was asked and answered."""
         result: dict[str, Any] = {"protocolVersion": self.revision}
         info: Any = None
         for line in self.lines.values():

@@ -206,9 +206,7 @@ def with_numbers_as_written(bindings: Bindings, raw: bytes) -> Bindings:
 
 
 def _names(recorded: dict[str, Any], live: dict[str, Any]) -> list[tuple[str, str]] | None:
-    """Return the names of two objects in pairs. A value that is secret may be a name; then the
-    order counts.
-    """
+    """Return the names in pairs. A name may be a secret value; then the order counts."""
     if recorded.keys() == live.keys():
         return [(name, name) for name in recorded]
     others = [name for name in live if name not in recorded]

@@ -214,9 +214,7 @@ def fill(raw: bytes, bindings: Mapping[str, str], *, quoted: bool = True) -> byt
 
 
 def _escape(live: str, raw: bytes, placeholder: re.Match[bytes]) -> bytes:
-    """Return a value as a JSON string spells it; in JSON inside a string, as that spells the
-    spelling.
-    """
+    """Spell a value as its JSON string does, in JSON inside a string once more."""
     # The quote in front of the string tells how deep it lies: each level escapes it, and its
     # backslashes, once more ("  \"  \\\"), so there are 0, 1, 3, 7 backslashes.
     end = placeholder.start()

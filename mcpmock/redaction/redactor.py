@@ -196,9 +196,7 @@ class Redactor(TextRedactor, eq=False):
         return self.text(clean, Look(own=not is_json(clean)))
 
     def _replace_in_event(self, meta: SseMeta) -> SseMeta:
-        """Return the fields of an event without secrets. Ids and names are the stream's own: only
-        what is known goes from them. A comment may hold anything.
-        """
+        """Leave ids and names, the stream's own, but what is known. A comment may hold anything."""
         new = {}
         for name in ("id", "event", "comment"):
             value = getattr(meta, name)

@@ -348,9 +348,7 @@ def without_scheme(raw: bytes, span: Span) -> Span:
 
 
 def _is_basic(credentials: bytes) -> bool:
-    """Return whether this is a user and a password in base64 (RFC 7617), not the next word of a
-    text.
-    """
+    """Tell a user and a password in base64 (RFC 7617) from the next word of a text."""
     return b":" in (decode_base64(credentials) or b"")
 
 

@@ -175,9 +175,7 @@ class TextRedactor(Struct, eq=False):
         return as_shown(text, partial(assignments, kind_of=self.rules.built_in_kind))
 
     def _settle(self, raw: bytes, scan: Callable[[bytes], list[Replacement]]) -> bytes:
-        """Replace what a scan finds, and again where a value became known behind a place where
-        it stands.
-        """
+        """Replace what a scan finds, again if a value became known behind where it stands."""
         if PLACEHOLDER in raw:
             self.table.reserve_in(raw)
         for _ in range(MAX_DEPTH):
@@ -275,7 +273,6 @@ class TextRedactor(Struct, eq=False):
     def _scan_string(
         self, raw: bytes, inside: Span, depth: int, look: Look
     ) -> Iterable[Replacement]:
-        """Return what a JSON string holds."""
         size = inside.end - inside.start
         if size < _MIN_TEXT_BYTES and not (look.own and self.rules.values):
             return []
@@ -341,7 +338,6 @@ class TextRedactor(Struct, eq=False):
         return inside
 
     def _kind_of_known(self, text: bytes, look: Look) -> str | None:
-        """Return the kind of a text that is a known value; None if it is none."""
         known = self.table.known
         return known.kinds.get(text) if look.own or known.own_kind(text) is None else None
 
@@ -423,9 +419,7 @@ class TextRedactor(Struct, eq=False):
         return known.count > 0 and (known.occur(text) or respelled(text))
 
     def _kind_of_path(self, path: Path) -> str | None:
-        """Return the kind by the innermost name, because each member of a list of passwords is a
-        password.
-        """
+        """Take the innermost name: each member of a list of passwords is a password."""
         # Declarations describe secrets and hold none. Only the ends of a path are read: reading all
         # of it for each scalar would cost the square of the depth, and depth is not bounded.
         if is_declaration(path):

@@ -120,9 +120,7 @@ def _capabilities_of(checked: CheckedMessage, state: State, *, server: bool) -> 
 
 
 def _check_gate(checked: CheckedMessage, state: State, row: Method) -> Iterator[Breach]:
-    """Yield the breach of a request that needs a capability of its receiver, or of a notification
-    that needs one of its sender.
-    """
+    """Require the capability of a request's receiver, and of a notification's sender."""
     if row.gate is None:
         return
     servers = checked.from_client is (row.kind is MessageKind.REQUEST)
@@ -135,9 +133,7 @@ def _check_gate(checked: CheckedMessage, state: State, row: Method) -> Iterator[
 
 
 def _check_result_gate(checked: CheckedMessage, state: State) -> Iterator[Breach]:
-    """Check the result of a method whose capability the server has not declared. A client may send
-    any request, so only the server's result is a breach.
-    """
+    """Take only the server's result for a breach: a client may send any request."""
     row = _methods(checked.revision, Sender.CLIENT).get(checked.method or "")
     if checked.from_client or row is None or row.gate is None:
         return

@@ -192,7 +192,6 @@ def _choice_in(params: Object) -> Object:
 
 
 def _check_sampled(asked: Object, result: Object, steps: Sequence[str | int]) -> Iterator[Breach]:
-    """Check the answer to a sampling."""
     uses, mode = _uses(result), asked.get("mode")
     path = place(*steps, "content")
     if mode == "none" and uses:

@@ -380,9 +380,7 @@ def _check_completion(checked: CheckedMessage, listings: Listings) -> FoundFirst
 
 
 def _unknown_reference(params: Object, listings: Listings) -> tuple[str, str] | None:
-    """Return the place of what the lists do not have, and what it is; None if they have it, or are
-    not whole.
-    """
+    """Return the place of what the lists lack, and what it is; None also if they are not whole."""
     reference = as_object(params.get("ref"))
     argument = as_object(params.get("argument")).get("name")
     kind, name, uri = (reference.get(one) for one in ("type", "name", "uri"))
@@ -412,7 +410,6 @@ def _arguments(prompt: Object) -> dict[str, bool]:
 
 @lru_cache(MAX_REMEMBERED)
 def _declared_tool(definition: bytes | None, name: str) -> DeclaredTool | None:
-    """Return the tool with this definition; None if there is none."""
     if definition is None:
         return None
     if not definition:

@@ -120,9 +120,7 @@ class ConversationChecker:
         return self.state.transport == "streamable-http"
 
     def _is_mcp(self, exchange: CheckedExchange) -> bool:
-        """Return whether the exchange belongs to MCP: other paths of the server may serve
-        anything.
-        """
+        """Tell MCP from other paths of the server, which may serve anything."""
         if exchange.posted is not None:
             return any(not isinstance(one, m.Opaque) for one in exchange.posted)
         path = "" if exchange.head is None else exchange.head.path
@@ -186,7 +184,6 @@ class ConversationChecker:
     def _check_response_message(
         self, frame: m.Frame, exchange: CheckedExchange
     ) -> Iterator[Violation | Unjudged]:
-        """Check a message in the body of a response."""
         if not self._streamable:
             yield from self._violations(
                 self._sse.check_event_data(exchange, frame), exchange, FIRST

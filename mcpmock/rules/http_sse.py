@@ -45,9 +45,7 @@ class SseChecker:
 
 
 def _endpoint_path(exchange: CheckedExchange, frame: Frame) -> str:
-    """Return the path of the endpoint in an event, relative to the stream; empty if it is not a
-    URL.
-    """
+    """Resolve the endpoint in an event against the stream; empty if it is not a URL."""
     base = "/" if exchange.head is None else exchange.head.target
     try:
         return urlsplit(urljoin(base, frame.raw.decode("utf-8", "replace").strip())).path

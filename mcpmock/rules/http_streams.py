@@ -58,9 +58,7 @@ def check_message(checked: CheckedMessage) -> Iterator[Breach]:
 
 
 def _is_on_other_stream(checked: CheckedMessage, exchange: CheckedExchange) -> bool:
-    """Return whether it is on a stream of another call; a resumed stream may carry messages of
-    any.
-    """
+    """Allow a resumed stream the messages of any call."""
     return not checked.on_own_stream and exchange.request_header(LAST_EVENT_ID_HEADER) is None
 
 

@@ -64,9 +64,7 @@ def _check_utf_8(raw: bytes) -> Iterator[Breach]:
 
 
 def _begins_as_usual(raw: bytes) -> bool:
-    """Return whether `jsonrpc` is the first member, is "2.0", and no other member can replace
-    it.
-    """
+    """Require "2.0" in the first member, `jsonrpc`, and no other that can replace it."""
     usual = raw.startswith(b'{"jsonrpc":"2.0",') and b"\\u" not in raw
     return usual and raw.find(b'"jsonrpc"', 2) < 0
 

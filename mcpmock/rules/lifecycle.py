@@ -118,9 +118,7 @@ def _check_client_order(checked: CheckedMessage, state: State) -> Iterator[Breac
 
 
 def _lacks_initialized(checked: CheckedMessage, state: State) -> bool:
-    """Return whether the notification is missing. Over HTTP it and one request may cross: they
-    are separate POSTs.
-    """
+    """Let the notification and one request cross over HTTP: they are separate POSTs."""
     crossed = checked.exchange is not None and state.once("initialized-crossed")
     return not crossed and state.once("initialized-missing")
 

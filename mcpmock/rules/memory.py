@@ -55,7 +55,6 @@ def too_long(message: Message) -> bool:
 
 
 def _params_of(request: Request, names: Iterable[str]) -> dict[str, bytes]:
-    """Return the params of these names that it has."""
     params = request.params or b""
     spans = members(params) or {}
     return {name: params[slice(*spans[name])] for name in names if name in spans}

@@ -65,9 +65,7 @@ def revision_named(state: State, exchange: CheckedExchange | None) -> str | None
 
 
 def _settled(state: State) -> str | None:
-    """Return the revision that the handshake settled; during it, the one that the client
-    requested.
-    """
+    """Return what the handshake settled; during it, what the client requested."""
     if state.revision is None:
         return state.requested if state.requested in _LEGACY else LAST_LEGACY
     if state.revision == LATEST:

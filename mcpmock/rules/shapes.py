@@ -114,9 +114,7 @@ def _judged_part(
 
 
 def _speaks_modern(checked: CheckedMessage, state: State) -> bool:
-    """Return whether a result has to be a modern one: a legacy server is not bound to be, and in
-    the modern era clients give no results.
-    """
+    """Leave out legacy servers, and clients, which give no results in the modern era."""
     return state.server.modern and not checked.from_client
 
 

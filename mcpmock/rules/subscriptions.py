@@ -103,9 +103,7 @@ class Subscriptions:
                 yield Breach("subscription-unasked", f"{method} without {kind} in the filter")
 
     def _check_log(self, checked: CheckedMessage, calls: Correlation) -> Iterator[Breach]:
-        """Check a log message. On stdio it does not name its request: any open one may have set the
-        level.
-        """
+        """Take any open request on stdio: a log does not name the one that set its level."""
         calls_in_question = calls.open_calls(m.C2S)
         if checked.exchange is not None and checked.exchange.posted is not None:
             calls_in_question = [

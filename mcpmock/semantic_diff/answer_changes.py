@@ -148,9 +148,7 @@ def _judged(edit: Edit) -> Change:
 def _without_repetition(
     old: dict[str, Any], new: dict[str, Any], found: list[Edit]
 ) -> Iterator[Edit]:
-    """Yield the edits without those that `content` repeats of `structuredContent`, or the
-    reverse.
-    """
+    """Leave out what `content` repeats of `structuredContent`, or the reverse."""
     # SDKs repeat `structuredContent` in `content`: as JSON, whole or item by item, and a mere text
     # as it is. Of JSON the edit in the structure is kept, of a mere text the edit in the text.
     before, after = (_repeated(one.get("structuredContent")) for one in (old, new))
@@ -184,5 +182,4 @@ def _repeated(structure: Any) -> set[bytes]:
 
 
 def _canonical_json(text: str) -> bytes:
-    """Return the canonical form of a text that is JSON."""
     return canonical(significant(text.encode("utf-8", "surrogatepass")))

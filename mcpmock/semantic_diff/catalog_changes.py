@@ -188,9 +188,7 @@ def _is_described(member: Any) -> bool:
 
 
 def _by_name(members: list[Any], name: str) -> dict[MemberName, int]:
-    """Return the place of each by its name, and by how many of that name stood before it; what has
-    no name is of the name "".
-    """
+    """Key by the name, or "", and by how many of that name stood before it."""
     seen: Counter[str] = Counter()
     found = {}
     for place, member in enumerate(members):
@@ -206,7 +204,6 @@ def _item(name: MemberName, old: int | None, new: int | None, catalog: Catalog) 
 
 
 def _skill_changes(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Change]:
-    """Yield the changes of an entry of a skill."""
     if not isinstance(old, dict) or not isinstance(new, dict):
         yield from _text_changes(old, new, path, measure)
         return

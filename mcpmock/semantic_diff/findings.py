@@ -143,9 +143,7 @@ class Findings:
 
 
 def _meta_rule(rule: str, path: ValuePath) -> str:
-    """Return the rule for a change of a request: what the protocol does not define in its `_meta`
-    is the sender's own.
-    """
+    """Return the rule for a request: what is undefined in its `_meta` is the sender's own."""
     match path:
         case ("params", "_meta", str(name), *_) if is_own_meta(name) and rule in _OF_REQUESTS:
             return "meta-changed"

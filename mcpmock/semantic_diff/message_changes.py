@@ -178,9 +178,7 @@ def _of_call(placed: PlacedMessage) -> Hashable:
 
 
 def _counts_if_abandoned(placed: PlacedMessage, call: DiffMessage) -> bool:
-    """Return whether it is compared although the call was abandoned: which notifications the server
-    still sends is a matter of timing, and so is whether a cancel comes before the answer.
-    """
+    """Leave out what timing decides: late notifications, and a cancel that beats the answer."""
     message = placed.message
     if message.method == CANCELLED and call.answer_ranks:
         return False

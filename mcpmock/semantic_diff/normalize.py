@@ -228,9 +228,7 @@ def _remove_meta(value: dict[str, Any], name: str) -> None:
 
 
 def _placeholder_for(name: str, value: Any) -> Any:
-    """Return an issued value as a placeholder. Its number is a checksum of the value, so that equal
-    values have equal placeholders.
-    """
+    """Use a checksum of the value as its number: equal values have equal placeholders."""
     kind = _ISSUED.get(name)
     if kind is None or not isinstance(value, str) or _HOLE.fullmatch(value):
         return value
@@ -239,7 +237,7 @@ def _placeholder_for(name: str, value: Any) -> Any:
 
 
 def _readable(value: Any) -> Any:
-    """Return bytes that no decoder accepts, as text."""
+    """Return as text the bytes that no decoder accepts."""
     return value.decode("utf-8", "backslashreplace") if isinstance(value, bytes) else value
 
 

@@ -204,9 +204,7 @@ def _rows(
 
 
 def _aligned(old: list[Hashable], new: list[Hashable]) -> dict[int, int]:
-    """Return the partner of each place in rows of unequal length: the equal ones in order, then the
-    nth with the nth.
-    """
+    """Pair in rows of unequal length the equal ones in order, then the nth with the nth."""
     blocks = SequenceMatcher(None, old, new, autojunk=False).get_matching_blocks()
     pairs = {block.a + i: block.b + i for block in blocks for i in range(block.size)}
     taken = {*pairs.values()}

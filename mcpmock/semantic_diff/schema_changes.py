@@ -248,9 +248,7 @@ class _Comparer:
     def _paired(
         self, old: list[Alternative], new: list[Alternative]
     ) -> Iterator[tuple[Alternative | None, Alternative | None, int]]:
-        """Yield the alternatives of one type that stand for each other, and which effects of a
-        change count, because no other alternative makes up for it.
-        """
+        """Yield alternatives that stand for each other, and the effects none other makes up for."""
         if not old or not new:  # `_type_changes` reports the type.
             return
         if len(old) == len(new) == 1:
@@ -543,9 +541,7 @@ class _Comparer:
                 yield change.reversed()
 
     def _overlap_changes(self, old: SchemaForm, new: SchemaForm) -> Iterator[SchemaChange]:
-        """Yield the `oneOf` whose branches overlap and changed: to accept more in one branch is to
-        accept less where two do.
-        """
+        """Yield the changed `oneOf`s with overlaps: what two branches accept is refused."""
         for one, other in zip_longest(old.exclusive, new.exclusive):
             same = (
                 one

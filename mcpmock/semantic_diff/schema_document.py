@@ -180,7 +180,6 @@ def _joined(base: str, uri: str) -> str:
 
 
 def _anchored(resource: SchemaPart, name: str) -> SchemaPart | None:
-    """Return the schema with this anchor in a resource."""
     for raw in _objects(resource.raw):
         anchors = raw.get("$anchor"), raw.get("$dynamicAnchor"), raw.get("$id")
         if name in anchors[:2] or anchors[2] == f"#{name}":
@@ -200,9 +199,7 @@ def _objects(value: Any) -> Iterator[dict[str, Any]]:
 
 
 def _references(value: Any) -> Iterator[str]:
-    """Yield the references in a value. A dynamic one is never the same: what it names depends on
-    the way to it.
-    """
+    """Yield a dynamic one with its keyword: what it names depends on the way to it."""
     for raw in _objects(value):
         if isinstance(raw.get("$ref"), str):
             yield raw["$ref"]

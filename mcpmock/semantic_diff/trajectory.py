@@ -171,9 +171,7 @@ class Trajectory:
 def _in_order(
     recorded: Sequence[TrajectoryCall], pairs: Sequence[tuple[int, int]]
 ) -> list[tuple[int, int]]:
-    """Return most of these pairs, in live order, so that none comes behind a call that began after
-    it had ended.
-    """
+    """Return most of these, in live order, none behind a call that began after it had ended."""
     # best[k]: of all choices of k + 1 pairs the one whose latest beginning is the earliest.
     best: list[tuple[float, tuple[Any, tuple[int, int]]]] = []
     for pair in pairs:

@@ -208,9 +208,7 @@ class Problems:
             self._tell(place, f"no JSON-RPC: {words}", like="opaque")
 
     def _explains_refusal(self, place: int, row: Row, words: str) -> bool:
-        """Return whether it says why the server answers with an HTTP error, and quote it, unless it
-        says no more than the status, as HTML.
-        """
+        """Quote why the server refused, but no HTML, which says the status. False if it did not."""
         exchange = row.event.x
         refused = None if exchange is None else self._take.refused.get(exchange)
         if refused is None:
@@ -307,9 +305,7 @@ class Problems:
         return " ".join(brief(word, _MAX_WORDS) for word in words if word)
 
     def _unanswered(self, *, ended: bool) -> Iterator[Problem]:
-        """Yield the requests of the current take that will not be answered any more; of those with
-        one cause as one problem.
-        """
+        """Yield what will not be answered any more; one problem for those with one cause."""
         take = self._take
         if not ended and not any(map(self._is_exit, take.endings)):
             return
@@ -367,9 +363,7 @@ class Problems:
         return f"the {'client' if event.d == 'c2s' else 'server'} hung up{later}"
 
     def _log_words(self, cause: int | None, asked: int = -1) -> str:
-        """Return the last line of the server's log, unless it is older than what was asked of a
-        server that goes on.
-        """
+        """Return the log's last line, unless older than what was asked of a server that goes on."""
         take, ended = self._take, cause is not None and self._is_exit(cause)
         lines = [line for line in take.log.splitlines() if line.strip()]
         if not lines or not (ended or take.logged > asked):
@@ -430,9 +424,7 @@ def _exit_words(event: Event) -> str | None:
 
 
 def _is_stop(event: Event) -> bool:
-    """Return whether a process ended as a client ends it: SDKs close its input, wait, and send a
-    signal.
-    """
+    """Return whether it ended as clients end it: SDKs close its input, wait, send a signal."""
     end = event.end if isinstance(event.end, dict) else {}
     exit_ = ProcessExit(end.get("exit"), end.get("signal"))
     return exit_.stopped or exit_.status == _KILLED_STATUS

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from mcpmock.cassette.model import Cassette, Event, Gap, Take
 from mcpmock.errors import Level
-from mcpmock.printable import duration, shell_command
+from mcpmock.printable import common_length, duration, shell_command
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.rules.checker import Found, check
 from mcpmock.semantic_diff.compare import Diff, Difference, IgnoreRules, Progress, compare
@@ -266,9 +266,7 @@ class PageRecording:
         return away
 
     def _chips(self) -> Iterator[tuple[str, str, str]]:
-        """Yield text, kind and filter of each fact in the head: counts of what a reader looks
-        for.
-        """
+        """Yield text, kind and filter of each fact in the head that a reader looks for."""
         takes, kinds, levels = self.cassette.takes, self._kinds, self._levels
         names = [name for head in self._heads for name in (head.transport, head.revision) if name]
         yield from ((name, "", "") for name in dict.fromkeys(names))
@@ -487,20 +485,12 @@ def _difference_data(one: Difference) -> dict[str, Any]:
     }
 
 
-def _common(one: str, other: str) -> int:
-    """Return how many characters two texts have in common at their starts."""
-    pairs = enumerate(zip(one, other, strict=False))
-    return next((i for i, (a, b) in pairs if a != b), min(len(one), len(other)))
-
-
 def _marked_texts(old: str | None, new: str | None) -> list[tuple[str, str, str]]:
-    """Return of each text its start and its end, which the other has too, with what differs
-    between.
-    """
+    """Return of each the common start, what differs, and the common end."""
     if old is None or new is None:
         return [(_ABSENT if text is None else text, "", "") for text in (old, new)]
-    start = _common(old, new)
-    end = _common(old[start:][::-1], new[start:][::-1])
+    start = common_length(old, new)
+    end = common_length(old[start:][::-1], new[start:][::-1])
     return [
         (text[:start], text[start : len(text) - end], text[len(text) - end :])
         for text in (old, new)

@@ -233,9 +233,7 @@ class _TakeCounter:
 
 
 def _note_answer(calls: Calls, row: Row, size: int) -> None:
-    """Note an answer. A late one counts only by its size: its call is already counted as
-    cancelled.
-    """
+    """Count of a late one only the size: its call is already counted as cancelled."""
     calls.answered += size
     calls.largest = max(calls.largest, size)
     if any(note.startswith("late") for note in row.notes):

@@ -122,9 +122,7 @@ def _fault_summary(fault: dict[str, Any]) -> str:
 
 
 def _head_summary(event: Event) -> str:
-    """`POST /mcp`, `GET /mcp after event 7`, `200 text/event-stream`, `404 Not Found
-    application/json`.
-    """
+    """`POST /mcp`, `GET /mcp after event 7`, `404 Not Found application/json`."""
     frame = event.frame
     match None if frame is None else frame.fact:
         case m.HttpRequest(method=method, target=target) as head:
@@ -175,9 +173,7 @@ def _selected_members(raw: bytes | None, paths: Sequence[_MemberPath], limit: in
 
 
 def _readable_value(raw: bytes, limit: int | None) -> str:
-    """Return a string as its text, a list as the names or texts of its items, other values as
-    written.
-    """
+    """Return a string as its text, a list as its names or texts, other values as written."""
     inside = items(raw) if raw[:1] == b"[" else None
     if inside is None:
         return _decode_text(raw, limit)
@@ -192,9 +188,7 @@ def _item_name(raw: bytes, limit: int | None) -> str:
 
 
 def _decode_text(raw: bytes, limit: int | None = MAX_SUMMARY_CHARS) -> str:
-    """Return the text of a JSON value. A lone surrogate is escaped, so that the text can be
-    encoded.
-    """
+    """Escape a lone surrogate, so that the text can be encoded."""
     value = m.decode(raw) if raw[:1] == b'"' else None
     if isinstance(value, str):
         return value.encode("utf-8", "backslashreplace").decode()

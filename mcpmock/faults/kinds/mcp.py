@@ -20,7 +20,6 @@ from mcpmock.protocol.messages import Request, Response, decode, encode, member
 
 
 def _with_member(matched: MatchedMessage, path: Sequence[str], value: object) -> Send:
-    """Return the message with this value at a path."""
     return Send(matched.with_raw(edit.with_member(matched.frame.raw, path, encode(value))))
 
 

@@ -152,9 +152,7 @@ class RaceProgress:
         return self._deliverable(fate)
 
     def _deliverable(self, frames: Iterable[m.Frame]) -> list[m.Frame]:
-        """Return the frames on exchanges that are open; an `ExchangeEnd` among them closes its
-        own.
-        """
+        """Leave out exchanges that are over; an `ExchangeEnd` among the frames ends its own."""
         sent = []
         for frame in frames:
             if frame.exchange in self._gone:
@@ -316,9 +314,7 @@ class CancelRace(
         memory.begin(race)
 
     def _note_early(self, matched: MatchedMessage, memory: _RaceMemory) -> None:
-        """Note the cancellation of an unknown call: over HTTP it may have overtaken its call, on
-        another connection.
-        """
+        """Note a cancel of an unknown call: over HTTP it may have overtaken it."""
         message = matched.subject.message
         params = message.params if isinstance(message, m.Notification) else None
         id_ = m.member(params, "requestId")
@@ -436,9 +432,7 @@ class CancelRace(
                 yield from _sends(sent)
 
     def _give_up(self, matched: MatchedMessage, memory: _RaceMemory) -> Iterable[Act]:
-        """Yield the end of the client's input: it will not cancel any more, so what waits is
-        sent.
-        """
+        """Send what waits: with its input at its end the client will not cancel any more."""
         for race in memory.races.values():
             for _, frames in race.take():
                 yield from _sends(frames)

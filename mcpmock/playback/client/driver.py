@@ -210,9 +210,7 @@ class Driver(Stage):
             self._bind(decode(recorded), decode(result))
 
     def _bind(self, recorded: Any, live: Any) -> None:
-        """Bind the placeholders in a recorded answer to the live values; other differences are
-        ignored.
-        """
+        """Bind placeholders in a recorded answer to live values; ignore other differences."""
         stack = [(recorded, live)]
         while stack:
             one, other = stack.pop()
@@ -343,7 +341,6 @@ class Driver(Stage):
     def _with_live_values(
         self, frame: Frame, learned: Iterable[LearnedValue], about: int | None = None
     ) -> Frame:
-        """Return a recorded frame with live values in place of the recorded ones."""
         found = {one.path: self._learned_values.get((one.call, one.found)) for one in learned}
         raw = frame.raw
         if found:

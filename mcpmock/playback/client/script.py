@@ -257,9 +257,7 @@ class _ScriptBuilder:
         self._t = self._line_t = t
 
     def _gap(self, t: int) -> float:
-        """Return the pause before a line. The first line has none: the take may have begun
-        earlier.
-        """
+        """Return the pause before a line, none for the first: the take may have begun earlier."""
         return 0.0 if self._t is None else _seconds(self._t, t)
 
     def server(self, frame: Frame, t: int) -> None:

@@ -535,9 +535,7 @@ def _ends_all(frame: Frame, exchange: RecordedExchange | None) -> bool:
 
 
 def _is_alone(step: EpisodeStep) -> bool:
-    """Return whether the step is on an exchange without a session: other exchanges do not affect
-    it.
-    """
+    """Return whether it is on an exchange without a session, which no other affects."""
     return step.event.s == NO_SESSION and step.event.x is not None
 
 
@@ -558,7 +556,7 @@ def _chain(calls: tuple[int, ...], exchange: RecordedExchange | None) -> int | N
 
 
 def _messages(frame: Frame) -> Sequence[Content]:
-    """Return the messages in a frame: the members of a batch, else the frame itself."""
+    """Return the members of a batch, else the frame itself."""
     content = frame.content
     return parse_items(frame.raw) if isinstance(content, Batch) else (content,)
 

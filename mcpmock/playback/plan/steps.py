@@ -137,9 +137,7 @@ class _Continuations(Struct, eq=False):
 
 
 def _stored_events(events: Sequence[Event]) -> dict[int, tuple[int, str, bytes | None]]:
-    """Return the session, the id and the data of each server-sent event that has an id, by its
-    place.
-    """
+    """Return session, id and data of each server-sent event with an id, by its place."""
     found: dict[int, tuple[int, str, bytes | None]] = {}
     waiting: dict[int | None, int] = {}
     for place, event in enumerate(events):
@@ -288,9 +286,7 @@ def bare_take(take: Take, *, one_session: bool, keep_streams: bool = False) -> T
 def _flatten_exchanges(
     events: Sequence[Event], *, streams: bool, keep_streams: bool
 ) -> Iterator[Event]:
-    """Yield the messages in all exchanges, and standard error, which belongs to none. `streams`:
-    answers come on the exchange of their request.
-    """
+    """Yield messages and standard error. `streams`: answers come on their request's exchange."""
     answers = {
         event.x: ReplyFlattener(event.payload)
         for event in events
@@ -352,9 +348,7 @@ def _opens_stream(frame: Frame) -> bool:
 
 
 def _read_client_messages(frame: Frame, flattener: ReplyFlattener | None) -> list[bytes]:
-    """Return the messages in a client frame, and the cancels that the end of an exchange stands
-    for.
-    """
+    """Return the messages, and the cancels that the end of an exchange stands for."""
     if frame.fact is None:
         raw = flatten(frame.raw)
         return [raw] if raw.strip() else []
@@ -372,9 +366,7 @@ def _bare_event(event: Event, frame: Frame, raw: bytes) -> Event:
 
 
 def _join_sessions(events: Sequence[Event]) -> Iterator[Event]:
-    """Return events without a session, repeated for each session; unchanged where there is no
-    session.
-    """
+    """Repeat an event without a session for each; leave it as it is where there is none."""
     sessions = sorted({event.s for event in events} - {NO_SESSION})
     for event in events:
         if event.s != NO_SESSION or not sessions:
