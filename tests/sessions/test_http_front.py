@@ -264,6 +264,17 @@ async def test_a_replay_as_recorded(web: Web) -> None:
     assert 404 == lost.status
 
 
+async def test_a_replay_without_sessions(web: Web) -> None:
+    """What was recorded in one answers clients that get none."""
+    async with running(web, player(web, RECORDED, sessions=False)):
+        welcome = await web.posts(INITIALIZE)
+        answer = await web.posts(PING)
+
+    assert None is welcome.header("mcp-session-id")
+    assert response(1, {"x": 1}) in answer.body
+    assert [] == web.said
+
+
 async def test_a_replay_of_what_was_recorded_over_stdio(web: Web) -> None:
     """It is played by the rules of Streamable HTTP, where clients look for it."""
     recorded = cassette(*OPENING, ("c2s", PING), ("s2c", response(1, {"x": 1})))
