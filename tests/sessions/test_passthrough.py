@@ -120,6 +120,15 @@ async def test_all_is_recorded(
     assert ([], False) == (servers, file.exists())
 
 
+async def test_a_recorded_server_that_ends(web: Web, client: MemoryChannel) -> None:
+    """The live one, which nobody asked, is not what failed."""
+    ended = cassette(*OPENING, ("end", {"d": "s2c"}))
+    says = (INITIALIZE, INITIALIZED)
+    status, heard = await over_stdio(web, client, *says, recorded=ended, server=Url.parse(URL))
+
+    assert (0, [WELCOME], [], []) == (status, heard, web.said, web.reached)
+
+
 async def test_a_miss(
     web: Web, client: MemoryChannel, servers: list[MemoryChannel], tmp_path: Path
 ) -> None:
