@@ -275,7 +275,7 @@ class _Serving:
         """Over Streamable HTTP, messages are posted to the target itself: no need to look through
         the whole recording.
         """
-        if self.selection is None or not self.as_recorded or self.kind is not TransportKind.SSE:
+        if self.selection is None or self.kind is not TransportKind.SSE:
             return ()
         return self.selection.paths
 
