@@ -30,6 +30,7 @@ _STOP_STATUSES = (128 + 1, 128 + 2, 128 + 15, 128 + 21, 0xC000013A)
 """Of SIGHUP, SIGINT and SIGTERM, which have these numbers on every machine, and of Ctrl-Break on
 Windows: of a process that heeds it as mcpmock does, and of one that does not.
 """
+_KILLED_STATUS = 128 + 9
 REPEATING_STATUSES = {307, 308}
 """The redirects that keep method and body (RFC 9110, 15.4.8 and 15.4.9)."""
 CHALLENGE_STATUSES = {401, 403}
@@ -77,6 +78,13 @@ class ProcessExit(msgspec.Struct, frozen=True, gc=False):
     def stopped(self) -> bool:
         """Whether a signal that asks a process to end has ended it, as its status says."""
         return self.status in _STOP_STATUSES
+
+    @property
+    def from_outside(self) -> bool:
+        """Whether it was ended as a client ends it: SDKs close its input, wait, and stop or kill
+        it.
+        """
+        return self.stopped or self.status == _KILLED_STATUS
 
 
 NO_SESSION = 1

@@ -33,10 +33,6 @@ from .message import (
 from .normalize import ComparedKeys
 from .severity import EventLocation
 
-_KILL_SIGNALS = {1, 2, 9, 15}
-"""HUP, INT, KILL, TERM: sent from outside, so not a failure of the server."""
-_FIRST_SIGNAL_STATUS = 128
-"""A shell reports a signal as an exit status from here on."""
 Count = Callable[[int], None]
 """Progress callback: how many more events were read."""
 _EVENTS_PER_COUNT = 1000
@@ -193,14 +189,11 @@ class _Reader:
             self._left = True
         elif isinstance(frame.fact, m.ProcessExit) and not self._left and self._signalled is None:
             code, signal = frame.fact.code, frame.fact.signal
-            if signal is not None and signal not in _KILL_SIGNALS:
-                self.conversation.failure = f"signal {signal}"
-            elif code and code < _FIRST_SIGNAL_STATUS:
-                self.conversation.failure = f"exit {code}"
-            else:
-                return
-            take = self.conversation.messages.take
-            self.conversation.failed_at = EventLocation(take, event.n)
+            if frame.fact.status and not frame.fact.from_outside:
+                how = f"exit {code}" if signal is None else f"signal {signal}"
+                self.conversation.failure = how
+                take = self.conversation.messages.take
+                self.conversation.failed_at = EventLocation(take, event.n)
 
     def _read_message(
         self, session: int, frame: m.Frame, message: SingleMessage, rank: int

@@ -36,7 +36,6 @@ _HTTP_ERROR = 400
 _DISCOVERY = "/.well-known/"
 """Where clients try one place after another (RFC 8414, RFC 9728)."""
 _NO_SUCH_METHOD = 405
-_KILLED_STATUS = 128 + 9
 
 
 @attrs.define
@@ -424,10 +423,9 @@ def _exit_words(event: Event) -> str | None:
 
 
 def _is_stop(event: Event) -> bool:
-    """Return whether it ended as clients end it: SDKs close its input, wait, send a signal."""
+    """Return whether a process ended as a client ends it."""
     end = event.end if isinstance(event.end, dict) else {}
-    exit_ = ProcessExit(end.get("exit"), end.get("signal"))
-    return exit_.stopped or exit_.status == _KILLED_STATUS
+    return ProcessExit(end.get("exit"), end.get("signal")).from_outside
 
 
 def _fault_words(event: Event, *names: str) -> str:
