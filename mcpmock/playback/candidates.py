@@ -34,8 +34,8 @@ from mcpmock.protocol.messages import (
     Notification,
     Request,
     Response,
+    answers_id,
     member,
-    same_id,
 )
 from mcpmock.protocol.revisions import agreed_version, initialized_version
 
@@ -345,7 +345,7 @@ class Candidate:
         replies = self.plan.replies
         if id_ in replies:
             return replies[id_]
-        return next((replies[known] for known in replies if same_id(known, id_)), ())
+        return next((replies[known] for known in replies if answers_id(known, id_)), ())
 
 
 def _must_be_sent(planned: PlannedMessage) -> bool:

@@ -29,10 +29,10 @@ from mcpmock.protocol.messages import (
     Request,
     Response,
     StreamEnd,
+    answers_id,
     decode,
     encode,
     parse_items,
-    same_id,
 )
 from mcpmock.protocol.raw_json import locate, splice
 from mcpmock.protocol.reassembly import Reassembly
@@ -161,7 +161,7 @@ class Live(Stage):
         """Return whether this is the answer to the handshake, which the client has already."""
         if self._awaited is None or len(items) != 1 or not isinstance(items[0], Response):
             return False
-        return items[0].id is not None and same_id(items[0].id, self._awaited)
+        return items[0].id is not None and answers_id(self._awaited, items[0].id)
 
     def _note_server_frame(self, frame: Frame, items: Sequence[Message]) -> Frame:
         if len(items) == 1 and frame.fact is None:

@@ -34,7 +34,17 @@ import msgspec
 from msgspec import Struct, field
 
 from .id_table import IdTable
-from .messages import C2S, Direction, Message, Notification, Request, Response, member, same_id
+from .messages import (
+    C2S,
+    Direction,
+    Message,
+    Notification,
+    Request,
+    Response,
+    answers_id,
+    member,
+    number_meant,
+)
 from .transport_facts import NO_SESSION
 
 PROGRESS = "notifications/progress"
@@ -160,7 +170,7 @@ class Correlation(Struct, eq=False):
         posted = self.posted(exchange)
         if posted and isinstance(message, Response) and message.id is not None:
             for own in posted:
-                if same_id(own.request.id, message.id):
+                if answers_id(own.request.id, message.id):
                     return own
         call = named.call
         if call is not None:
@@ -219,12 +229,15 @@ class Correlation(Struct, eq=False):
     def _note_response(self, requester: _Sender, response: Response) -> Attribution:
         if response.id is None:
             return _NAMES_NO_CALL
-        call = requester.open.find(response.id)
-        if call is not None:
-            requester.close(call)
-            return Attribution(call.request.method, call)
-        call = requester.closed.find(response.id)
-        return Attribution(call.request.method, call, True) if call else _ANSWERS_NO_CALL
+        for id_ in filter(None, (response.id, number_meant(response.id))):
+            call = requester.open.find(id_)
+            if call is not None:
+                requester.close(call)
+                return Attribution(call.request.method, call)
+            call = requester.closed.find(id_)
+            if call is not None:
+                return Attribution(call.request.method, call, True)
+        return _ANSWERS_NO_CALL
 
     def _note_notification(self, direction: Direction, notification: Notification) -> Attribution:
         call = None

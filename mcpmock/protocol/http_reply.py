@@ -24,10 +24,10 @@ from .messages import (
     Opaque,
     Request,
     Response,
+    answers_id,
     member,
     parse,
     parse_items,
-    same_id,
 )
 from .reassembly import Reassembly
 from .revisions import speaks_modern
@@ -171,7 +171,7 @@ class ReplyFlattener:
 
     def forget(self, id_: bytes) -> bool:
         """Remove a request from the open ones; False if it is not one of them."""
-        others = [open_id for open_id in self.open if not same_id(open_id, id_)]
+        others = [open_id for open_id in self.open if not answers_id(open_id, id_)]
         was_open = len(others) < len(self.open)
         self.open = others
         return was_open

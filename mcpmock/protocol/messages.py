@@ -53,9 +53,11 @@ __all__ = [
     "Stderr",
     "StopSignal",
     "StreamEnd",
+    "answers_id",
     "decode",
     "encode",
     "member",
+    "number_meant",
     "parse",
     "parse_items",
     "same_id",
@@ -230,6 +232,8 @@ def classify(envelope: Envelope) -> Message:
     result, error = envelope.result, envelope.error
     if result is unset and error is unset:
         return OPAQUE
+    if error is not unset and result is not unset and bytes(error) == b"null":
+        error = unset  # the Python SDK reads such a response as its result
     return Response(
         None if id_ is unset or bytes(id_) == b"null" else bytes(id_),
         None if result is unset else bytes(result),
@@ -300,6 +304,17 @@ def member(raw: bytes | None, *path: str) -> bytes | None:
 def same_id(one: bytes, other: bytes) -> bool:
     """Return whether two ids have the same value: the TypeScript SDK answers `100` to `1e2`."""
     return one == other or plain_id(one) == plain_id(other)
+
+
+def answers_id(asked: bytes, answered: bytes) -> bool:
+    """Return whether clients take an answer with this id for that to the request."""
+    return same_id(asked, answered) or number_meant(answered) == plain_id(asked)
+
+
+def number_meant(id_: bytes) -> bytes | None:
+    """Return the number that clients take the id of an answer for, if that is a text of digits."""
+    # The TypeScript SDK reads `Number(id)`, the Python SDK `int(id)`.
+    return id_[1:-1] if id_[:1] == b'"' and id_[1:-1].isdigit() else None
 
 
 def plain_id(id_: bytes) -> bytes:

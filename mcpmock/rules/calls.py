@@ -16,6 +16,7 @@ from mcpmock.protocol.messages import (
     Request,
     Response,
     member,
+    same_id,
 )
 
 from .context import CheckedMessage, State, describe_call, short
@@ -84,7 +85,7 @@ class CallTracker:
 
     def _check_answer(self, checked: CheckedMessage, id_: bytes) -> Iterator[Breach]:
         call = checked.attribution.call
-        if call is None:
+        if call is None or not same_id(call.request.id, id_):
             if not self._forgotten and (not checked.from_client, id_) not in self._used:
                 text = f"an answer with the id {short(id_)}, which no request has"
                 yield Breach("answers-nothing", text)

@@ -92,10 +92,10 @@ class CheckedExchange:
 
     def has_request(self, id_: bytes) -> bool:
         """Return whether a request with this id was posted in this exchange."""
-        return any(m.same_id(request.id, id_) for request in self.requests)
+        return any(m.answers_id(request.id, id_) for request in self.requests)
 
     def mark_answered(self, id_: bytes) -> None:
-        self.open = [one for one in self.open if not m.same_id(one, id_)]
+        self.open = [one for one in self.open if not m.answers_id(one, id_)]
 
 
 @attrs.define

@@ -92,7 +92,7 @@ def _check_response(checked: CheckedMessage, response: m.Response) -> Iterator[B
             yield _no_object(response.result, "result")
         if response.id is None:
             yield Breach("result-id", "a result without an id")
-        if response.error is not None:
+        if b'"error"' in checked.raw and m.member(checked.raw, "error") is not None:
             yield Breach("result-and-error", "a result and an error in one response")
     elif checked.error is not None:
         code = checked.error.get("code")

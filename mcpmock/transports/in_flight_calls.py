@@ -23,6 +23,7 @@ from mcpmock.protocol.messages import (
     Response,
     decode,
     member,
+    number_meant,
     parse,
 )
 from mcpmock.protocol.raw_json import elements, locate, splice
@@ -75,7 +76,8 @@ class InFlightCalls:
         """
         match message:
             case Response(id=id_):
-                return self._find("id", b"null" if id_ is None else id_)
+                id_ = id_ or b"null"
+                return self._find("id", id_) or self._find("id", number_meant(id_))
             case Notification(method, params) if method == PROGRESS:
                 return self._find("token", member(params, "progressToken"))
             case Notification(method, params) if method == CANCELLED and cancels:

@@ -43,6 +43,14 @@ def raws(played: Candidate, now: float) -> list[bytes]:
     return [frame.raw for frame in played.send_due(now)]
 
 
+def test_an_answer_whose_id_is_a_text_of_the_number() -> None:
+    """Clients take it for the answer, so it gets the live id."""
+    played = performance(c(request(1, "a")), s(response("1")))
+    hear(played, request(5, "a"))
+
+    assert [response(5)] == raws(played, 0.0)
+
+
 @pytest.mark.parametrize("live", [7, "7", b"1.0", b"1e2", "x", b"9007199254740993", b"null"])
 def test_the_live_id_as_it_is_spelled(live: Any) -> None:
     """The recorded answer carries the live id as spelled, and every other byte as recorded."""

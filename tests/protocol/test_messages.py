@@ -21,6 +21,7 @@ from mcpmock.protocol.messages import (
     Response,
     Stderr,
     StreamEnd,
+    answers_id,
     decode,
     member,
     parse,
@@ -67,6 +68,9 @@ ODD_VALUES = [
         (b'{"id":1,"result":{}}', Response(b"1", b"{}")),
         (b'{"id":1,"result":null}', Response(b"1", b"null")),
         (b'{"id":1,"error":{"code":0}}', Response(b"1", None, b'{"code":0}')),
+        (b'{"id":1,"result":{},"error":null}', Response(b"1", b"{}")),
+        (b'{"id":1,"result":null,"error":{}}', Response(b"1", b"null", b"{}")),
+        (b'{"id":1,"error":null}', Response(b"1", None, b"null")),
         (b'{"id":null,"error":{}}', Response(None, None, b"{}")),
         (b'{"error":{}}', Response(None, None, b"{}")),
         (b' \t{"id":1,"method":"ping"} ', Request(b"1", "ping")),
@@ -240,6 +244,23 @@ def test_same_id(one: bytes, other: bytes, expected: bool) -> None:
     """Ids are the same by type and value, never through a float."""
     assert expected is same_id(one, other)
     assert expected is same_id(other, one)
+
+
+@pytest.mark.parametrize(
+    ("asked", "answered", "expected"),
+    [
+        (b"1", b'"1"', True),
+        (b"1.0", b'"1"', True),
+        (b"1", b"1.0", True),
+        (b'"1"', b"1", False),
+        (b"1", b'"2"', False),
+        (b"1", b'" 1"', False),
+        (b"1", b"null", False),
+    ],
+)
+def test_answers_id(asked: bytes, answered: bytes, expected: bool) -> None:
+    """Clients take an answer to "1" for one to 1, and no other text for a number."""
+    assert expected is answers_id(asked, answered)
 
 
 @pytest.mark.parametrize("fact", [Fragment(), Stderr(), StreamEnd(), ProcessExit(1)])

@@ -66,6 +66,7 @@ PLANTED = [
         "result-and-error",
         [*opening("2025-03-26"), c2s(ASK), s2c(response(1)[:-1] + b',"error":{}}')],
     ),
+    Planted("result-and-error", [*opening(), c2s(ASK), s2c(response(1)[:-1] + b',"error":null}')]),
     Planted("result-and-error", [*opening(), c2s(ASK), s2c(response(1)[:-1] + b',"error":{}}')]),
     Planted("error-code", [*opening(), c2s(ASK), s2c(error(1).replace(b"-32602", b'"-32602"'))]),
     Planted(

@@ -60,9 +60,9 @@ from mcpmock.protocol.messages import (
     Stderr,
     StopSignal,
     StreamEnd,
+    answers_id,
     member,
     parse_items,
-    same_id,
 )
 from mcpmock.protocol.transport_facts import NO_SESSION
 
@@ -568,7 +568,7 @@ def _live_values(
     text search. An answer whose id the server made up keeps it.
     """
     if isinstance(message, Response):
-        if message.id is None or not same_id(request.id, message.id):
+        if message.id is None or not answers_id(request.id, message.id):
             return []
         paths: list[tuple[str, ...]] = [("id",)]
         if member(message.result, *SUBSCRIPTION_PATH) is not None:

@@ -99,6 +99,14 @@ def test_a_session_passes_unchanged(revision: str) -> None:
     ).at(10, client=hangs_up(C2S), to_server=hangs_up(C2S)).nothing_more()
 
 
+def test_an_answer_whose_id_is_a_text_of_the_number() -> None:
+    """Clients take it for the answer, so it passes on the exchange of the request."""
+    asked = request(1, "a")
+    opened().at(1, client=asked, to_server=asked).at(
+        2, server=response("1"), to_client=response("1")
+    ).nothing_more()
+
+
 def test_batches_pass_unchanged() -> None:
     """Batches of 2025-03-26 pass unchanged."""
     asked, answered = batch(request(1, "a"), INITIALIZED), batch(response(1))
