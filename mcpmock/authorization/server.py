@@ -25,6 +25,7 @@ import msgspec
 
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.protocol.messages import HttpRequest
+from mcpmock.protocol.raw_json import UNREADABLE
 from mcpmock.protocol.transport_facts import Headers
 
 from .faults import FaultsOfLogin
@@ -247,13 +248,13 @@ class AuthorizationServer:
         try:
             metadata = msgspec.json.decode(body, type=dict[str, Any])
             redirects = msgspec.convert(metadata.get("redirect_uris"), list[str])
-        except (msgspec.ValidationError, msgspec.DecodeError, UnicodeDecodeError) as error:
+        except UNREADABLE as error:
             raise _Refused("invalid_client_metadata", str(error)) from error
         for uri in redirects or [""]:
             if not _may_redirect_to(uri):
                 raise _Refused("invalid_redirect_uri", "neither https nor a loopback address")
         # RFC 7591, 2: what is left out is client_secret_basic.
-        method = metadata.get("token_endpoint_auth_method", "client_secret_basic")
+        method = metadata.get("token_endpoint_auth_method") or "client_secret_basic"
         if method != "none" and method not in _SECRET_METHODS:
             raise _Refused("invalid_client_metadata", f"token_endpoint_auth_method {method!r}")
         name, secret = self.mint(), None if method == "none" else self.mint()

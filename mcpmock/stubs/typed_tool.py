@@ -30,8 +30,9 @@ def declare_tool(
     _, parts = msgspec.json.schema_components([shape])
 
     def run(call: StubCall) -> Any:
+        given = call.params.get("arguments")
         try:
-            arguments = msgspec.convert(call.params.get("arguments", {}), shape)
+            arguments = msgspec.convert({} if given is None else _whole(given), shape)
         except msgspec.ValidationError as error:
             return failed(f"{name}: {error}")
         return function(call, **msgspec.structs.asdict(arguments))
@@ -39,3 +40,17 @@ def declare_tool(
     members = ("type", "properties", "required", "additionalProperties")
     schema = {key: parts[name][key] for key in members if key in parts[name]}
     stub.tool(name, schema, description=function.__doc__, **more).run(run)
+
+
+def _whole(value: Any) -> Any:
+    """Return a value of JSON with numbers such as `3.0`, which schemas take for integers, as those:
+    some agents write all numbers so.
+    """
+    match value:
+        case dict():
+            return {name: _whole(inside) for name, inside in value.items()}
+        case list():
+            return [_whole(inside) for inside in value]
+        case float() if value.is_integer():
+            return int(value)
+    return value

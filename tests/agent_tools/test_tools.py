@@ -70,6 +70,20 @@ def test_one_call(agent: Agent) -> None:
     assert "no request with the id 77" in agent.refusal("show_call", file="weather.jsonl", id=77)
 
 
+def test_numbers_of_agents(agent: Agent) -> None:
+    """What a schema takes for an integer is one, and no arguments are null as well."""
+    for tool, given, same in (
+        ("show_events", {"offset": 1.0, "limit": 2.0}, {"offset": 1, "limit": 2}),
+        ("show_call", {"id": 2.0, "take": 1.0}, {"id": 2, "take": 1}),
+    ):
+        asked = agent.page(tool, file="weather.jsonl", **given)
+        assert agent.page(tool, file="weather.jsonl", **same) == asked
+    for odd in (1.5, 1e300, "2", True):
+        assert "at `$.limit`" in agent.refusal("show_events", file="weather.jsonl", limit=odd)
+    asked = agent.ask("tools/call", name="list_cassettes", arguments=None)
+    assert agent.call("list_cassettes") == asked
+
+
 @pytest.mark.parametrize(
     ("method", "params", "summary", "text"),
     [

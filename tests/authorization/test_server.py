@@ -332,7 +332,7 @@ def test_a_wrong_registration(metadata: dict[str, Any], error: str) -> None:
     assert (400, error) == (refused.status, value_of(refused)["error"])
 
 
-@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff"])
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"\xff", b'{"a":' * 99_999])
 def test_bodies_that_nobody_can_read(body: bytes) -> None:
     """An error of OAuth, not of ours."""
     at = server()
