@@ -14,7 +14,6 @@ the same cassette always gives the same.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -27,6 +26,7 @@ import msgspec
 from mcpmock.cassette.model import Cassette, Take
 from mcpmock.protocol.messages import C2S, S2C, Direction, HttpRequest, member
 from mcpmock.protocol.revisions import VERSION_PATH
+from mcpmock.rules.values import TRACEPARENT
 from mcpmock.version import VERSION
 from mcpmock.view.summary import text_member
 from mcpmock.view.timeline import Row, raws, timeline
@@ -34,9 +34,6 @@ from mcpmock.view.timeline import Row, raws, timeline
 _SPANS_A_LINE = 512  # as many as OpenTelemetry's batch processor sends at once, if not told else
 _CLIENT, _ERROR = 3, 2
 """`SPAN_KIND_CLIENT` and `STATUS_CODE_ERROR` of opentelemetry/proto/trace/v1/trace.proto."""
-_TRACEPARENT = re.compile(
-    r"[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}"
-)
 _INFO_PATH = ("params", "_meta", "io.modelcontextprotocol/clientInfo", "name")
 _ABOUT_RESOURCE = ("resources/read", "resources/subscribe", "resources/unsubscribe")
 _EPOCH = datetime.fromtimestamp(0, UTC)
@@ -104,7 +101,7 @@ def traces(cassette: Cassette) -> Traces:
             transport.learn(one.row)
             continue
         session = _session_of(one.row, cassette, sessions)
-        named = _TRACEPARENT.fullmatch(text_member(one.raw, "params", "_meta", "traceparent") or "")
+        named = TRACEPARENT.fullmatch(text_member(one.raw, "params", "_meta", "traceparent") or "")
         linked += named is not None
         within = ids.get(-1 if one.row.within is None else one.row.within)
         trace, parent = (named[1], named[2]) if named else within or (session.trace, None)

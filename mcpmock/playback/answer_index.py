@@ -31,6 +31,7 @@ from mcpmock.protocol.correlation import (
     SUBSCRIPTION_PATH,
     TOKEN_PATH,
 )
+from mcpmock.protocol.id_table import IdTable
 from mcpmock.protocol.messages import (
     Envelope,
     Fact,
@@ -215,7 +216,7 @@ class IndexReader:
     written: array[int] = attrs.field(factory=lambda: array("q"))
     _open: dict[bytes, int] = attrs.field(factory=dict)
     """The open calls of the client, by id."""
-    _by_token: dict[bytes, int] = attrs.field(factory=dict)
+    _by_token: IdTable[int] = attrs.field(factory=IdTable)
     _tokens: dict[int, bytes] = attrs.field(factory=dict)
     _closed: dict[bytes, int] = attrs.field(factory=dict)
     """The calls that were answered or cancelled, by id."""
@@ -318,7 +319,8 @@ class IndexReader:
         self.written.append(NONE if method in BY_METHOD_ALONE else hash(raw))
         self._open[id_] = number
         if token is not None:
-            self._by_token[token], self._tokens[number] = number, token
+            self._by_token.set(token, number)
+            self._tokens[number] = token
 
     def _note_answer(self, place: int, id_: bytes, envelope: Envelope) -> None:
         if id_ not in self._open or id_ == b"null" or is_no_response(envelope):
@@ -334,8 +336,8 @@ class IndexReader:
         """Close an open call; gives its number. One that had its id before is forgotten."""
         former = self._closed.get(id_, NONE)
         token = self._tokens.get(former)
-        if token is not None and self._by_token.get(token) == former:
-            del self._by_token[token]
+        if token is not None and self._by_token.exact.get(token) == former:
+            self._by_token.pop(token)
         call = self._closed[id_] = self._open.pop(id_)
         self._closing[call] = self._closings
         self._closings += 1
@@ -489,7 +491,8 @@ class IndexReader:
         return (call, *self._later.get(call, ()))
 
     def _call_of_progress(self, token: bytes | None) -> int:
-        return NONE if token is None else self._by_token.get(token, NONE)
+        call = None if token is None else self._by_token.find(token)
+        return NONE if call is None else call
 
     @property
     def _latest(self) -> int:

@@ -100,7 +100,7 @@ class _Sender(Struct, eq=False):
 
     open: IdTable[PendingCall] = field(default_factory=IdTable)
     closed: IdTable[PendingCall] = field(default_factory=IdTable)
-    by_token: dict[bytes, PendingCall] = field(default_factory=dict)
+    by_token: IdTable[PendingCall] = field(default_factory=IdTable)
     by_exchange: dict[int, list[PendingCall]] = field(default_factory=dict)
 
     def add(self, call: PendingCall) -> None:
@@ -109,7 +109,7 @@ class _Sender(Struct, eq=False):
         if len(self.open) > MAX_OPEN_CALLS:
             self._forget(self.open.pop_oldest())
         if call.token is not None:
-            self.by_token[call.token] = call
+            self.by_token.set(call.token, call)
         if call.exchange is not None:
             self.by_exchange.setdefault(call.exchange, []).append(call)
             if len(self.by_exchange) > MAX_OPEN_CALLS:
@@ -125,8 +125,9 @@ class _Sender(Struct, eq=False):
 
     def _forget(self, call: PendingCall | None) -> None:
         """Remove the token of a call, unless a later call has the same."""
-        if call is not None and call.token is not None and self.by_token.get(call.token) is call:
-            del self.by_token[call.token]
+        token = None if call is None else call.token
+        if token is not None and self.by_token.exact.get(token) is call:
+            self.by_token.pop(token)
 
 
 class Correlation(Struct, eq=False):
@@ -244,7 +245,7 @@ class Correlation(Struct, eq=False):
         if notification.method == PROGRESS:
             token = member(notification.params, "progressToken")
             requester = self._sent(direction.back)
-            call = None if token is None else requester.by_token.get(token)
+            call = None if token is None else requester.by_token.find(token)
             late = call is not None and call.request.id not in requester.open.exact
             return Attribution(notification.method, call, late)
         if notification.method == CANCELLED:

@@ -30,9 +30,11 @@ _PREFIXED = rf"{_LABEL}(?:\.{_LABEL})*/{_NAME}"
 _KEY = re.compile(rf"{_PREFIXED}|{_NAME}", re.ASCII)
 _PREFIXED_KEY = re.compile(_PREFIXED, re.ASCII)
 # W3C Trace Context, 3.2.2: version ff is invalid, 00 has these four fields and no more.
-_TRACEPARENT = re.compile(
-    r"(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}(?:(?<!^00.{53})-.*)?"
+TRACEPARENT = re.compile(
+    r"(?!ff)[0-9a-f]{2}-(?!0{32})([0-9a-f]{32})-(?!0{16})([0-9a-f]{16})-[0-9a-f]{2}"
+    r"(?:(?<!^00.{53})-.*)?"
 )
+"""The ids of a trace and of a span, as `traceparent` has them."""
 _TRACE_MEMBER = re.compile(r"\s*([\w!#$%&'*+.^`|~@/-]+\s*=[^,]*)?", re.ASCII)
 """A member of `tracestate` or `baggage`."""
 _IMAGES = ("image", "audio")
@@ -190,7 +192,7 @@ def _is_trace(key: str, value: object) -> bool:
     if SECRET_MARK in value:
         return True
     if key == "traceparent":
-        return _TRACEPARENT.fullmatch(value) is not None
+        return TRACEPARENT.fullmatch(value) is not None
     return all(_TRACE_MEMBER.fullmatch(one) for one in value.split(","))
 
 

@@ -94,24 +94,26 @@ def test_what_failed_is_an_error(ends: list[Line], kind: str, status: dict[str, 
 
 
 def test_a_request_that_names_a_trace_belongs_to_it() -> None:
-    """Below the span of its sender; what is no context makes no difference."""
-    names = (f"00-{TRACE}-{PARENT}-01", f"00-{'0' * 32}-{PARENT}-01", "x", 7)
+    """Below the span of its sender; what is no context makes no difference. A version to come may
+    say more.
+    """
+    ids = f"{TRACE}-{PARENT}-01"
+    wrong = (f"00-{'0' * 32}-{PARENT}-01", f"00-{ids}-more", f"ff-{ids}", "x", 7)
+    names = (f"00-{ids}", f"cc-{ids}-more", *wrong)
     requests = [
         request(number, "ping", {"_meta": {"traceparent": name, "tracestate": "a=b"}})
         for number, name in enumerate(names)
     ]
     made = traces(cassette(*((number / 10, "c2s", raw) for number, raw in enumerate(requests))))
-    first, *others = spans_of(made)
+    first, second, *others = spans_of(made)
 
-    assert 1 == made.linked
-    assert (TRACE, PARENT, "a=b") == (
-        first["traceId"],
-        first["parentSpanId"],
-        first["traceState"],
-    )
+    assert 2 == made.linked
+    for span in (first, second):
+        context = span["traceId"], span["parentSpanId"], span["traceState"]
+        assert (TRACE, PARENT, "a=b") == context
     assert 1 == len({span["traceId"] for span in others})
     assert not any("parentSpanId" in span or "traceState" in span for span in others)
-    assert 4 == len({span["spanId"] for span in (first, *others)})
+    assert len(names) == len({span["spanId"] for span in (first, second, *others)})
 
 
 def test_a_request_of_the_server_is_below_the_call() -> None:

@@ -38,6 +38,7 @@ from tests.support import (
     opens,
     over_http,
     post,
+    progress,
     replay_http,
     replies,
     request,
@@ -248,6 +249,7 @@ def test_both_plans_are_equal() -> None:
 
 
 LIST, AGAIN = [c(request(1, "tools/list"))], [c(request(2, "tools/list"))]
+TOKEN = [c(request(1, "tools/call", token="a/b"))]
 ASKED = *LIST, s(request("r", "roots/list"))
 SUBSCRIBED = {"_meta": {"io.modelcontextprotocol/subscriptionId": 1}}
 CLIENT_ENDS, SERVER_ENDS = ("end", {"d": "c2s"}), ("end", {"d": "s2c"})
@@ -271,6 +273,9 @@ SIGNALLED = ("end", {"d": "c2s", "signal": 15})
         ((s(LOG), *LIST, s(LOG), s(response(1))), True),
         ((*LIST, s(response(1)), s(LOG), *AGAIN, s(LOG), s(response(2))), True),
         ((*LIST, *AGAIN, s(LOG), s(response(2)), s(LOG), s(response(1))), True),
+        # Tokens in other spellings.
+        ((*TOKEN, s(progress(b'"a\\/b"')), s(response(1))), True),
+        ((*TOKEN, s(progress(b'"a\\u002fb"')), s(response(1)), s(progress("a/b", 2))), True),
         # How it ended.
         ((*LIST, s(response(1)), CLIENT_ENDS, SERVER_ENDS, ("end", {"exit": 0})), True),
         ((*LIST, s(response(1)), SERVER_ENDS, ("end", {"signal": 15})), True),

@@ -37,6 +37,7 @@ class Session:
 
 PROGRESS, CANCELLED = "notifications/progress", "notifications/cancelled"
 UPDATED = "notifications/resources/updated"
+ESCAPED_CALL = (C2S, request(6, "tools/call", token=b'"a\\/b"'))
 CALL, TOKEN_CALL = (C2S, request(1, "tools/call")), (C2S, request(5, "tools/call", token=1))
 LISTEN = (C2S, request("listen-1", "subscriptions/listen"))
 BOTH_0 = (C2S, request(0, "tools/call")), (S2C, request(0, "sampling/createMessage"))
@@ -70,6 +71,11 @@ PING = (C2S, request(1, "ping"))
         ([TOKEN_CALL], (S2C, progress(1)), (PROGRESS, 0, False)),
         ([TOKEN_CALL, (S2C, response(5))], (S2C, progress(1)), (PROGRESS, 0, True)),
         ([TOKEN_CALL], (S2C, progress("1")), (PROGRESS, None, False)),
+        # Tokens may be spelled in another way, as ids.
+        ([TOKEN_CALL], (S2C, progress(b"1.0")), (PROGRESS, 0, False)),
+        ([ESCAPED_CALL], (S2C, progress("a/b")), (PROGRESS, 0, False)),
+        ([ESCAPED_CALL], (S2C, progress(b'"\\u0061/b"')), (PROGRESS, 0, False)),
+        ([ESCAPED_CALL, (S2C, response(6))], (S2C, progress("a/b")), (PROGRESS, 0, True)),
         ([TOKEN_CALL], (C2S, progress(1)), (PROGRESS, None, False)),
         ([TOKEN_CALL], (S2C, notification(PROGRESS, {})), (PROGRESS, None, False)),
         # A cancel closes the request of its own side first; it also ends a listen.
