@@ -153,9 +153,7 @@ class LiveSession:
             await trio.sleep_until(until)
 
     def _follow(self, frames: Sequence[Frame], short_wait: ShortWait) -> None:
-        """Take what follows on these frames within milliseconds, from either end, as long as no
-        task has anything else to do.
-        """
+        """Take what follows within milliseconds, from either end, while no task has other work."""
         if self._needs_loop(frames):
             return
         clock = trio.lowlevel.current_clock()

@@ -124,9 +124,7 @@ class ReplacedProcess(ConversationEnd):
                 self._offer.send_nowait(receive)
 
     async def _receive(self, process: ProcessChannel, receive: Receive) -> list[Frame]:
-        """Receive from one source of a process. Of one that is replaced nothing but its standard
-        error counts.
-        """
+        """Receive from one source. Of a replaced process only its standard error counts."""
         while True:
             frames = await receive()
             if process is self._process or isinstance(frames[0].fact, Stderr):

@@ -119,9 +119,7 @@ def _show(error: click.ClickException) -> None:
 
 
 def _complain(error: BaseException) -> int:
-    """Print one line and return the exit status. Any other exception is a bug: raise it, so that
-    its traceback shows.
-    """
+    """Print a line and give the exit status. What is a bug is raised: its traceback shows."""
     if isinstance(error, KeyboardInterrupt):
         return STATUS
     if isinstance(error, OSError) and error.errno in _UNSEEN and isinstance(error.filename, str):

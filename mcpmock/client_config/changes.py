@@ -374,9 +374,7 @@ def _claude_mcp(command: str, name: str, config: ConfigFile, *operands: str) -> 
 
 
 def _folder_of(config: ConfigFile, machine: Machine) -> Path:
-    """Return the folder of a configuration: servers of the local scope are those of the folder
-    in which the client runs.
-    """
+    """Return the folder: local servers are those of the folder in which the client runs."""
     return Path(config.keys[1]) if config.scope == LOCAL else machine.root
 
 

@@ -188,9 +188,7 @@ def _launch_codex(start: _Start) -> Launch:
 
 
 def _launch_opencode(start: _Start) -> Launch:
-    """Set the variable whose settings win over those in files, member by member (opencode 1.18.33,
-    tried).
-    """
+    """Set the variable that wins over files, member by member (opencode 1.18.33, tried)."""
     try:
         settings = json.loads(start.environment.get(_OPENCODE_VARIABLE) or "{}")
         servers = settings.setdefault("mcp", {})

@@ -54,7 +54,6 @@ STUB = Stub(
 
 
 def _tool(function: Callable[..., Any], output: dict[str, str] | None = None) -> None:
-    """Add a tool of this name."""
     more: dict[str, Any] = {} if output is None else {"outputSchema": _object_of(output)}
     declare_tool(STUB, function, **more)
 

@@ -511,9 +511,7 @@ def _crossing(what: str, request: _SeenRequest, other: _SeenRequest) -> Broken:
 
 
 def _refused(judged: JudgedServer) -> Iterator[Broken]:
-    """Yield a request that gets an HTTP error in place of an answer: the session is gone. Told
-    once.
-    """
+    """Yield, once, a request that gets an HTTP error for an answer: the session is gone."""
     run = judged.run
     if judged.variant.breaks_handshake:
         return

@@ -138,7 +138,6 @@ def message_kind(message: object) -> On:
 
 
 def _end_of(frame: m.Frame) -> On | None:
-    """Return the end that a frame is, if it is one."""
     if isinstance(frame.fact, m.StreamEnd):
         return On.END if frame.direction is m.C2S else On.CLOSE
     if isinstance(frame.fact, m.ExchangeEnd):

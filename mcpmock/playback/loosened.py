@@ -230,9 +230,7 @@ class _Pair:
         return all(one.allowed for one in alone.differences(at, live_at, recorded, live))
 
     def _is_permuted(self, at: Place, live_at: Place, recorded: Any, live: Any) -> bool:
-        """Return whether two lists have the same members, each as often, under the rules on
-        them.
-        """
+        """Return whether two lists have, under the rules, the same members, each as often."""
         if not isinstance(recorded, list) or not isinstance(live, list):
             return False
         if len(recorded) != len(live):

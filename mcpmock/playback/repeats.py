@@ -74,8 +74,6 @@ class Repeats:
 
     @property
     def _last_stays(self) -> bool:
-        """Stubs, and `repeats = cycle`, begin again after the last answer; else the last is given
-        again.
-        """
+        """Stubs and `repeats = cycle` begin again after the last answer; else it is given again."""
         options = self.selection.options
         return options.repeats == "last" or (options.repeats != "cycle" and options.order != "any")

@@ -274,9 +274,7 @@ class Schedule:
             self._enqueue(ready, now)
 
     def _enqueue(self, ready: dict[int, float], now: float) -> None:
-        """Put messages that can be sent into the queue, with the time since when their causes have
-        happened: pauses count from there.
-        """
+        """Queue what can be sent, with the time when its causes happened: pauses count from it."""
         # Without pauses, no message overtakes an earlier recorded one that became ready at the
         # same time only because that one waits out `after_progress`.
         floor = 0.0

@@ -462,9 +462,7 @@ class _ToLegacy(_Translation):
 
 
 def _drop_requests_of_one_era(capabilities: Any) -> None:
-    """Remove what makes legacy clients send `logging/setLevel` and `resources/subscribe`, to which
-    nothing was recorded.
-    """
+    """Remove what makes legacy clients send requests to which nothing was recorded."""
     if isinstance(capabilities, dict):
         capabilities.pop("logging", None)
         if isinstance(capabilities.get("resources"), dict):

@@ -192,9 +192,7 @@ class Recorder(Struct, Stage, eq=False):
         return not self.ledger.reassembly and _IN_PARTS.isdisjoint(kinds)
 
     def _lines(self, first: int, t: int, frames: Sequence[Frame]) -> list[bytes]:
-        """Return the lines of what one read gave. Messages of stdio, which has one session, are
-        looked at in one go, and mostly that is all.
-        """
+        """Look at messages of stdio, which has one session, in one go: mostly that is all."""
         redactor = self.ledger.redactor
         if self.session == 1 and frames[-1].exchange is None:
             raws = [one.raw for one in frames if one.fact is None and one.eol == b"\n"]

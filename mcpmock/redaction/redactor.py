@@ -278,9 +278,7 @@ class Redactor(TextRedactor, eq=False):
         return self.rules.kind_of_last_name(argument) if mirrors else None
 
     def _once(self, key: Hashable, redact: Callable[[], _T]) -> _T:
-        """Return what `redact` gives for what repeats. A value that became known since may stand
-        in any of it.
-        """
+        """Redact once what repeats, until a value becomes known, which may stand in any of it."""
         table, known = self.table, self.table.known.count
         if known != self._known_in_cache or len(self._cache) >= _MAX_CACHED:
             self._cache.clear()

@@ -71,9 +71,7 @@ def _has_id(id_: bytes) -> DeviationTest:
 
 
 def _python_server(method: str) -> DeviationTest:
-    """Return whether the server declares tools, resources and prompts, each with `listChanged`,
-    as the Python SDK's servers do.
-    """
+    """Recognize the Python SDK's servers: tools, resources and prompts, each with `listChanged`."""
 
     def when(
         checked: CheckedMessage | None,
