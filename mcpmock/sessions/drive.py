@@ -232,8 +232,10 @@ class Drive:
             async with self.playing():
                 for script in played:
                     driver = self.driver(script, report=self.front.report or self.run.setup.say)
-                    await self.converse(driver)
-                    driver.report_not_sent()
+                    try:
+                        await self.converse(driver)
+                    finally:  # a stop signal too ends the session
+                        driver.report_not_sent()
                     failed += driver.failed
         return failed
 

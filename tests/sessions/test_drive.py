@@ -56,6 +56,7 @@ from tests.support import (
     cassette,
     get,
     in_session,
+    notification,
     opens,
     over_http,
     post,
@@ -193,6 +194,27 @@ async def test_told_to_stop(
         assert 130 == await drive(TWO, lambda _line: None, recording=recording)
     assert 1 == len(started)
     assert [True] == [take.sealed for take in load(output).takes]
+
+
+async def test_told_to_stop_behind_what_was_not_sent(
+    plays: Plays, autojump_clock: MockClock
+) -> None:
+    """It is named: by then it was waited for in vain."""
+    log = notification("notifications/message", {"level": "info", "data": "x"})
+    plays(cassette(*OPENING, c(call(1, "a")), s(response(1)), c(call(2, "b"))))
+    recorded = cassette(
+        *OPENING, c(call(1, "a")), s(log), s(response(1)), c(call(2, "b")), s(response(2))
+    )
+    told: list[str] = []
+    async with trio.open_nursery() as nursery:
+
+        async def stop() -> None:
+            await trio.sleep(5)
+            signal.raise_signal(signal.SIGTERM)
+
+        nursery.start_soon(stop)
+        assert 143 == await drive(recorded, told.append)
+    assert ["not sent by the server: notifications/message"] == told
 
 
 async def test_told_to_stop_before_the_first_session(
