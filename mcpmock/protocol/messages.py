@@ -61,6 +61,7 @@ __all__ = [
     "parse",
     "parse_items",
     "same_id",
+    "version_of",
 ]  # fmt: skip
 
 
@@ -299,6 +300,16 @@ def encode(value: Any) -> bytes:
 def member(raw: bytes | None, *path: str) -> bytes | None:
     """Return the raw value at a path of names, None if there is none."""
     return None if raw is None else value_at(raw, path)
+
+
+def version_of(raw: bytes) -> Any:
+    """Return what a message says in `jsonrpc`, decoded: "2.0" in all that clients and servers take;
+    None if it says nothing, or null.
+    """
+    usual = raw.startswith(b'{"jsonrpc":"2.0",') and b"\\u" not in raw
+    if usual and raw.find(b'"jsonrpc"', 2) < 0:  # no other member can replace it
+        return "2.0"
+    return decode(member(raw, "jsonrpc") or b"null")
 
 
 def same_id(one: bytes, other: bytes) -> bool:

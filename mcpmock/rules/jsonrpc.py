@@ -29,10 +29,7 @@ def check_message(checked: CheckedMessage, transport: str) -> Iterator[Breach]:
         if b'"jsonrpc"' in checked.raw:
             yield from _check_utf_8(checked.raw)
         return
-    if (
-        not _begins_as_usual(checked.raw)
-        and m.decode(m.member(checked.raw, "jsonrpc") or b"null") != "2.0"
-    ):
+    if m.version_of(checked.raw) != "2.0":
         yield Breach("json-rpc", 'no "jsonrpc":"2.0"')
     if not (checked.raw.isascii() and checked.raw[0] == _OPENING and checked.raw[-1] == _CLOSING):
         yield from _check_encoding(checked.raw)
@@ -61,12 +58,6 @@ def _check_encoding(raw: bytes) -> Iterator[Breach]:
 def _check_utf_8(raw: bytes) -> Iterator[Breach]:
     if not raw.isascii() and not is_utf8(raw):
         yield Breach("utf-8", f"bytes that are not UTF-8: {short(raw)}")
-
-
-def _begins_as_usual(raw: bytes) -> bool:
-    """Require "2.0" in the first member, `jsonrpc`, and no other that can replace it."""
-    usual = raw.startswith(b'{"jsonrpc":"2.0",') and b"\\u" not in raw
-    return usual and raw.find(b'"jsonrpc"', 2) < 0
 
 
 def _check_batch(checked: CheckedMessage) -> Iterator[Breach]:

@@ -187,6 +187,7 @@ class _Comparer:
         self, old: DiffMessage, new: DiffMessage, label: Label, namings: Namings
     ) -> bool:
         """Compare two answers; True if they are the same."""
+        self.findings.compare_versions(old, new, label)
         one, other = old.message, new.message
         assert isinstance(one, Response)
         assert isinstance(other, Response)

@@ -171,8 +171,9 @@ class _Reader:
         if frame.fact is not None:
             self._read_fact(event, frame)
             return
-        for message, _ in messages_in(frame):
-            self._read_message(event.s, frame, message, self.conversation.messages.add(place))
+        for message, raw in messages_in(frame):
+            rank = self.conversation.messages.add(place, message, raw)
+            self._read_message(event.s, frame, message, rank)
 
     def finish(self, left: Collection[int]) -> RecordedConversation:
         """Return the conversation; `left` are the exchanges that the client ended."""

@@ -114,12 +114,24 @@ class Findings:
         """Add each difference of two messages under one rule. Messages with equal keys may still
         differ in which placeholder stands where.
         """
+        self.compare_versions(old, new, call)
         if old.key == new.key and PLACEHOLDER not in old.key:
             return
         measure = self.measure(old, new, call, namings)
         for edit in edits(with_meta(old.document), with_meta(new.document), (), measure):
             change = Change(_meta_rule(rule, edit.path), edit.path, edit.old, edit.new)
             self.add(change, measure, old=old.where, new=new.where)
+
+    def compare_versions(self, old: DiffMessage, new: DiffMessage, call: Label) -> None:
+        """Add a difference if only one of two messages says that it is JSON-RPC 2.0."""
+        before, after = old.version, new.version
+        if (before == "2.0") is (after == "2.0"):
+            return
+        rule = "jsonrpc-removed" if before == "2.0" else "jsonrpc-added"
+        documents = ({} if one is None else {"jsonrpc": one} for one in (before, after))
+        measure = Measure(Leeway(self.rules, new.method, call, *documents), Namings())
+        values = (ABSENT if one is None else one for one in (before, after))
+        self.add(Change(rule, ("jsonrpc",), *values), measure, old=old.where, new=new.where)
 
     def only_in_old(
         self, family: str, message: DiffMessage, call: Label, *, new: EventLocation | None = None

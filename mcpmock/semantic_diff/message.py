@@ -10,7 +10,7 @@ from __future__ import annotations
 from array import array
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import attrs
 import msgspec
@@ -19,6 +19,7 @@ from mcpmock.cassette.model import Event, frame_at
 from mcpmock.matching.match_rule import Label
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.methods import LISTS
+from mcpmock.protocol.raw_json import items
 
 from .normalize import ComparedKeys, Document, content_of
 from .severity import EventLocation
@@ -38,16 +39,21 @@ class SessionMessages:
     events: Sequence[Event]
     _places: array[int] = attrs.field(factory=lambda: array("I"))
     """By the rank of a message, the place of its event."""
+    versions: dict[int, Any] = attrs.field(factory=dict)
+    """By the rank of a message, its `jsonrpc` where that is not "2.0"."""
     _joined: dict[int, m.Response] = attrs.field(factory=dict)
     """By the rank of the first page of a list, an answer with all pages."""
 
     def __len__(self) -> int:
         return len(self._places)
 
-    def add(self, place: int) -> int:
+    def add(self, place: int, message: SingleMessage, raw: bytes) -> int:
         """Add the next message, which is in this event, and return its rank."""
+        rank = len(self._places)
         self._places.append(place)
-        return len(self._places) - 1
+        if not isinstance(message, m.Opaque) and (version := m.version_of(raw)) != "2.0":
+            self.versions[rank] = version
+        return rank
 
     def read(self, rank: int) -> tuple[SingleMessage, bytes]:
         """Return a message, or the bytes of anything else."""
@@ -72,10 +78,10 @@ def messages_in(frame: m.Frame) -> Sequence[tuple[SingleMessage, bytes]]:
     content = frame.content
     if isinstance(content, (m.Request, m.Notification, m.Response, m.Opaque)):
         return [(content, frame.raw)]
-    items: Iterable[m.Message] = m.parse_items(frame.raw)
+    both = zip(m.parse_items(frame.raw), items(frame.raw) or (), strict=True)
     return [
-        (item, b"")
-        for item in items
+        (item, raw)
+        for item, raw in both
         if isinstance(item, (m.Request, m.Notification, m.Response, m.Opaque))
     ]
 
@@ -106,6 +112,11 @@ class DiffMessage(msgspec.Struct, eq=False, gc=False):
     @property
     def where(self) -> EventLocation:
         return self.messages.where(self.rank)
+
+    @property
+    def version(self) -> Any:
+        """What it says in `jsonrpc`; None if it says nothing."""
+        return self.messages.versions.get(self.rank, "2.0")
 
     @property
     def message(self) -> SingleMessage:

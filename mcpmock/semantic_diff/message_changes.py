@@ -120,6 +120,7 @@ class MessageChanges:
     ) -> None:
         """Compare the answers to a server request; other messages have none."""
         for one, other in zip(old.answers, new.answers, strict=False):
+            self.findings.compare_versions(one, other, label)
             measure = self.findings.measure(one, other, label, namings)
             for change in _answer_changes(one.document, other.document, measure):
                 self.findings.add(change, measure, old=one.where, new=other.where)

@@ -120,6 +120,8 @@ _ROWS = (
     DiffRule("call-slower", "changed", _RISKY, "a call takes longer, by its median"),
     DiffRule("status-error", "changed", _BREAKING, "an HTTP error where there was none"),
     DiffRule("status-changed", "changed", _RISKY, "an HTTP status of another class"),
+    DiffRule("jsonrpc-removed", "changed", _BREAKING, "a message is no JSON-RPC 2.0, and dropped"),
+    DiffRule("jsonrpc-added", "changed", _COMPATIBLE, "a message is JSON-RPC 2.0 now"),
     # what else it said
     DiffRule("notification-missing", "removed", _RISKY, "a notification did not come"),
     DiffRule("notification-added", "added", _COMPATIBLE, "a notification came in addition"),

@@ -242,6 +242,43 @@ def test_secrets_have_other_numbers_in_another_recording() -> None:
     )
 
 
+VISIT = (
+    c(INITIALIZE), s(WELCOME), s(LOG), c(call(1, "a", token="t")), s(progress("t")),
+    s(request(7, "roots/list")), c(response(7, {"roots": []})), s(response(1, {"a": 1})),
+    c(call(2, "b")), s(error(2)), c(request(3, "tools/list")), s(response(3, {"tools": TOOLS})),
+)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("place", "version", "wrong"),
+    [
+        *((place, b"", True) for place in range(len(VISIT))),
+        (7, b'"jsonrpc":"1.0",', True),
+        (7, b'"jsonrpc":2.0,', True),
+        (7, b'"jsonrpc":null,', True),
+        (7, b'"JsonRpc":"2.0",', True),
+        (7, b'"jsonrpc":"2.0","jsonrpc":"1.0",', True),
+        (7, b' "jsonrpc" : "2.0",', False),
+        (7, b'"jsonrpc":"2\\u002e0",', False),
+        (7, b'"jsonrpc":"1.0","json\\u0072pc":"2.0",', False),
+    ],
+)
+@pytest.mark.parametrize("packed", [bytes, batch])
+def test_messages_that_are_no_json_rpc_2(
+    place: int, version: bytes, wrong: bool, packed: Callable[[bytes], bytes]
+) -> None:
+    """SDKs drop them; nothing else of them has changed."""
+    way, raw = VISIT[place]
+    lines = [*VISIT]
+    lines[place] = way, packed(raw.replace(b'"jsonrpc":"2.0",', version, 1))
+    one, other = cassette(*VISIT), cassette(*lines)
+
+    for old, new, told_of in ((one, other, "removed"), (other, one, "added")):
+        rules = [(d.rule.name, d.path) for d in compared(old, new).differences]
+        assert ([(f"jsonrpc-{told_of}", "$.jsonrpc")] if wrong else []) == rules
+    assert [] == told(compare(other, other))
+
+
 def test_a_server_that_fails() -> None:
     """That the server ended by itself is a difference, with the event."""
     visit = Server().visit()
