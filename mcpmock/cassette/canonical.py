@@ -19,7 +19,7 @@ import msgspec
 from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.options.files import StderrUse, Times
 from mcpmock.protocol.messages import S2C, Frame, Stderr, decode, member
-from mcpmock.protocol.raw_json import elements, members, splice
+from mcpmock.protocol.raw_json import all_members, elements, members, splice
 
 from .lines import Sheet, SourceLine, take_apart
 from .model import Damage, Event, Footer, Header, event_line
@@ -167,7 +167,7 @@ def _formed(
 
 
 def _formed_header(raw: bytes, times: Times, root: str) -> bytes:
-    fields = _fields(raw)
+    fields = _fields(raw, Header.__struct_fields__)
     fields.pop("sibling_of", None)
     if times == "drop":
         fields.pop("recorded_at", None)
@@ -194,7 +194,7 @@ def _portable_target(raw: bytes, root: str) -> bytes:
 
 
 def _with_rules(raw: bytes, rules: Mapping[str, Sequence[str]], no_rules: bool) -> bytes:
-    fields = _fields(raw)
+    fields = _fields(raw, Header.__struct_fields__)
     had = decode(fields.pop("match", b"null"))
     if no_rules or not any(rules.values()):
         return _object(fields, Header.__struct_fields__) if no_rules else raw
@@ -223,7 +223,8 @@ class _Numbers:
 
 
 def _formed_event(raw: bytes, n: int, times: Times, numbers: _Numbers) -> bytes:
-    fields = {name: value for name, value in _fields(raw).items() if _DEFAULTS.get(name) != value}
+    written = _fields(raw, Event.__struct_fields__)
+    fields = {name: value for name, value in written.items() if _DEFAULTS.get(name) != value}
     fields["n"] = b"%d" % n
     numbers.renumber(fields)
     if "http" in fields:
@@ -256,7 +257,7 @@ def _is_date(field: bytes) -> bool:
 
 def with_members(raw: bytes, new: dict[str, bytes], order: Sequence[str]) -> bytes:
     """Return an object with some members replaced or added; the known ones in their order."""
-    return _object(_fields(raw) | new, order)
+    return _object(_fields(raw, order) | new, order)
 
 
 def without_members(raw: bytes, names: Collection[str]) -> bytes:
@@ -268,13 +269,20 @@ def resealed(sheet: Sheet, **members: bytes) -> SourceLine | None:
     """Return the footer of a take after its lines changed; None if it has none."""
     if sheet.footer is None:
         return None
-    outer = _fields(sheet.footer.raw)
+    outer = _fields(sheet.footer.raw, ("footer",))
     inner = with_members(outer["footer"], sheet.seal | members, Footer.__struct_fields__)
     return SourceLine(0, with_members(sheet.footer.raw, {"footer": inner}, ("footer",)))
 
 
-def _fields(raw: bytes) -> dict[str, bytes]:
-    return {name: raw[span.start : span.end] for name, span in (members(raw) or {}).items()}
+def _fields(raw: bytes, known: Collection[str] = ()) -> dict[str, bytes]:
+    """Keep the last of a known name used twice, as wherever it is read; of another name both."""
+    found: dict[str, bytes] = {}
+    for name, span in all_members(raw):
+        value = raw[slice(*span)]
+        if name in found and name not in known:
+            value = found[name] + b"," + _spelled(name) + b":" + value
+        found[name] = value
+    return found
 
 
 def _object(fields: dict[str, bytes], order: Sequence[str]) -> bytes:

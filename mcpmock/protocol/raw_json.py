@@ -71,10 +71,19 @@ def members(raw: bytes) -> dict[str, Span] | None:
     """Return the members of the object in `raw`, None if it holds no whole object. Of a name used
     twice the last counts, as in the TypeScript and Python SDKs.
     """
-    try:
-        return _members_by_msgspec(raw)
-    except UNREADABLE:
-        return _members_by_scan(raw)
+    found = _members_by_msgspec(raw)
+    if found is None:
+        pairs = _members_by_scan(raw)
+        return None if pairs is None else dict(pairs)
+    return found
+
+
+def all_members(raw: bytes) -> list[tuple[str, Span]]:
+    """Return the members of the object in `raw` as they are written, of a name used twice both;
+    none if it holds no whole object.
+    """
+    found = _members_by_msgspec(raw)
+    return (_members_by_scan(raw) or []) if found is None else [*found.items()]
 
 
 def elements(raw: bytes) -> list[Span] | None:
@@ -246,24 +255,28 @@ def _value_decoder(name: str) -> msgspec.json.Decoder[Any]:
 
 
 def _members_by_msgspec(raw: bytes) -> dict[str, Span] | None:
+    """Return the members of an object in which each name is used once; None for another text."""
     # msgspec gives the values in order but without their spans: each follows from the one before.
-    values = _object_of_raw.decode(raw)
+    try:
+        values = _object_of_raw.decode(raw)
+    except UNREADABLE:
+        return None
     at = raw.index(b"{") + 1
     spans = {}
     for name, value in values.items():
         at = _match_end(_NAME, raw, at)
         spans[name] = Span(at, at + len(memoryview(value)))
         if raw[slice(*spans[name])] != bytes(value):
-            return _members_by_scan(raw)  # a name used twice breaks the order
+            return None  # a name used twice breaks the order
         at = spans[name].end
-    return spans if raw[at:].strip() == b"}" else _members_by_scan(raw)
+    return spans if raw[at:].strip() == b"}" else None
 
 
-def _members_by_scan(raw: bytes) -> dict[str, Span] | None:
+def _members_by_scan(raw: bytes) -> list[tuple[str, Span]] | None:
     at = _enter_container(raw, b"{")
     if at is None:
         return None
-    found: dict[str, Span] = {}
+    found: list[tuple[str, Span]] = []
     while True:
         name = _NAME.match(raw, at)
         if name is None:
@@ -273,7 +286,7 @@ def _members_by_scan(raw: bytes) -> dict[str, Span] | None:
         end = _skip_value(raw, name.end())
         if end is None:
             return None
-        found[_decode_name(name[1])] = Span(name.end(), end)
+        found.append((_decode_name(name[1]), Span(name.end(), end)))
         at = end
 
 

@@ -103,6 +103,33 @@ def test_the_very_bytes_of_values_and_unknown_keys_survive() -> None:
     assert data.startswith(CANONICAL_HEADER[:-2] + b',"future":{"a": 1}}\n')
 
 
+@pytest.mark.parametrize(
+    ("written", "kept"),
+    [
+        (b'"new":1,"new":2', b'"new":1,"new":2'),
+        (b'"new":1, "new" : 1', b'"new":1,"new":1'),
+        (b'"new":1,"a":{},"new":[ 2],"new":null', b'"new":1,"new":[ 2],"new":null,"a":{}'),
+        (b'"n\\u0065w":1,"new":2', b'"new":1,"new":2'),
+        ('"é":1,"é":2'.encode(), '"é":1,"é":2'.encode()),
+        (b'"":1,"":2', b'"":1,"":2'),
+    ],
+)
+def test_unknown_keys_of_one_name(written: bytes, kept: bytes) -> None:
+    """Each is kept, in an event, a header and a footer. Of a known one the last counts."""
+    header = HEADER.replace(b'"transport"', b'%b,"transport"' % written)
+    line = b'{"n":1,"d":"s2c","d":"c2s",%b,"m":{}}\n' % written
+    whole = sealed(header + line).replace(b'{"footer":{', b'{"footer":{%b,' % written)
+    data = b"%b,%b}\n" % (whole.removesuffix(b"}\n"), written)
+    once = canonical(data).data
+    first, event, last = once.splitlines()
+
+    assert first == CANONICAL_HEADER[:-2] + b",%b}" % kept
+    assert event == b'{"n":1,"d":"c2s","m":{},%b}' % kept
+    assert last.startswith(b'{"footer":{"events":1,"sha256":')
+    assert last.endswith(b",%b},%b}" % (kept, kept))
+    assert once == canonical(once).data
+
+
 def test_sessions_and_exchanges_are_numbered_by_first_appearance() -> None:
     """However many came between, the same conversation has the same numbers; session 1 stays."""
     lines = (

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mcpmock.protocol.raw_json import (
+    all_members,
     elements,
     items,
     locate,
@@ -60,6 +61,7 @@ def texts(raw: bytes) -> dict[str, bytes] | None:
 def test_members(raw: bytes, expected: dict[str, bytes] | None) -> None:
     """The members of an object are found where they stand, of a name used twice the last one."""
     assert expected == texts(raw)
+    assert (expected or {}) == {name: raw[slice(*span)] for name, span in all_members(raw)}
     assert (expected or {}).get("a") == value_at(raw, ("a",))
 
 
