@@ -128,9 +128,9 @@ class Findings:
         if (before == "2.0") is (after == "2.0"):
             return
         rule = "jsonrpc-removed" if before == "2.0" else "jsonrpc-added"
-        documents = ({} if one is None else {"jsonrpc": one} for one in (before, after))
-        measure = Measure(Leeway(self.rules, new.method, call, *documents), Namings())
-        values = (ABSENT if one is None else one for one in (before, after))
+        one, other = ({} if said is None else {"jsonrpc": said} for said in (before, after))
+        measure = Measure(Leeway(self.rules, new.method, call, one, other), Namings())
+        values = (said.get("jsonrpc", ABSENT) for said in (one, other))
         self.add(Change(rule, ("jsonrpc",), *values), measure, old=old.where, new=new.where)
 
     def only_in_old(
