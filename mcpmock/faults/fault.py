@@ -160,10 +160,10 @@ class MatchedMessage:
         """Return the message as it came."""
         return Send(self.unit)
 
-    def with_raw(self, raw: bytes, eol: bytes | None = None) -> list[Frame]:
+    def with_raw(self, raw: bytes) -> list[Frame]:
         """Return the unit with another message in place of its own."""
         old = self.frame
-        message = Frame(old.direction, raw, old.eol if eol is None else eol, None, old.exchange)
+        message = Frame(old.direction, raw, old.eol, None, old.exchange)
         return [*self.heads(), message]
 
     def heads(self) -> list[Frame]:

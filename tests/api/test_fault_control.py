@@ -6,6 +6,7 @@ import subprocess
 import urllib.request
 from pathlib import Path
 from threading import Thread
+from typing import Any
 
 import pytest
 import trio
@@ -55,6 +56,19 @@ def test_mistakes(tmp_path: Path) -> None:
         mcpmock.connect("x.jsonl", faults=tmp_path / "none.toml")
     with pytest.raises(CassetteError, match="no such file"):
         run_of(Latency(distribution="empirical", cassette="none.jsonl"))
+
+
+@pytest.mark.parametrize("given", [3, ["drop", 3], {"kind": "drop"}])
+def test_what_is_no_fault(given: Any) -> None:
+    """Alone or among others, it is refused with what may be given."""
+    with pytest.raises(TypeError, match="is not a fault; expected a plan"):
+        plan_of(given)
+
+
+def test_a_name_that_there_is_not() -> None:
+    """It is none of the module, as Python asks for it."""
+    assert not hasattr(mcpmock.faults, "Nothing")
+    assert hasattr(mcpmock.faults, "EventOrder")
 
 
 async def test_in_memory(weather: Path, autojump_clock: MockClock) -> None:

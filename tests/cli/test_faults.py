@@ -61,6 +61,19 @@ def test_the_default_of_a_knob(kind: str, knob: str, default: str) -> None:
     assert [default] == [one.default for one in help_of(kind).knobs if one.name == knob]
 
 
+@pytest.mark.parametrize(
+    ("kind", "acts_on"),
+    [
+        ("latency", "every message"),
+        ("cursor_loop", "responses of */list"),
+        ("capability_lie", "responses of initialize, server/discover"),
+    ],
+)
+def test_what_a_kind_acts_on(kind: str, acts_on: str) -> None:
+    """Which messages, and of which methods."""
+    assert acts_on == help_of(kind).acts_on
+
+
 def test_json(run: Run) -> None:
     """A line for each kind, or for one."""
     status, out, _ = run("faults", "--json")

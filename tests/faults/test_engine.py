@@ -19,7 +19,7 @@ from mcpmock.faults.plan import Plan
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.faults.segments import On
 from mcpmock.pipeline.stage import PASS, Action, Hangup, Send
-from mcpmock.protocol.messages import Frame, HttpResponse
+from mcpmock.protocol.messages import S2C, Frame, HttpBody, HttpResponse
 from tests.support import (
     answers,
     batch,
@@ -88,6 +88,17 @@ class Answers(Fault):
         yield Hangup("begun") if matched.on is On.BEGIN else Send(matched.answer(b"{}"))
 
 
+@attrs.frozen(kw_only=True)
+class Replaces(Fault):
+    """Sends another frame instead."""
+
+    kind: ClassVar[str] = "replaces"
+    by: Frame
+
+    def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
+        yield Send([self.by])
+
+
 ALL = [c2s(call(1, "x")), s2c(response(1)), s2c(b"banner"), logs("x"), s2c(notification("a"))]
 
 
@@ -104,6 +115,25 @@ def test_where_no_fault_can_be_nothing_is_looked_at(match: Match) -> None:
     stage = FaultEngine(FaultRun.of(Plan(faults=(Latency(latency=1, match=match),))))
 
     assert all(stage.feed([frame], 0) is PASS for frame in ALL)
+
+
+@pytest.mark.parametrize(
+    ("by", "fired"),
+    [
+        (says(1, b"x")[-1], 0),
+        (says(1, b"y")[-1], 1),
+        (says(2, b"x")[-1], 1),
+        (post(1, b"x")[-1], 1),
+        (Frame(S2C, b"x", fact=HttpBody(), exchange=1), 1),
+    ],
+)
+def test_what_is_a_change(by: Frame, fired: int) -> None:
+    """Other bytes, another way, another exchange and another kind of frame."""
+    wire = faulty(Replaces(by=by), transport="streamable-http")
+    told = receipts(wire)
+    wire.pipeline.enter([says(1, b"x")[-1]], 0)
+
+    assert fired == len(told)
 
 
 def test_names_may_be_spelled_in_another_way() -> None:

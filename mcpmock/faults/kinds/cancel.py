@@ -50,9 +50,6 @@ class _CancelMemory:
     cancelled: tuple[_CallKey, float] | None = None
     """In a replay, the call that was cancelled last, and when."""
 
-    def __bool__(self) -> bool:
-        return bool(self.watched or self.initialize_id or self.cancelled)
-
     def asked_by(self, direction: Direction) -> Sequence[_CallKey]:
         """Return the watched calls whose receiver asks what goes this way."""
         return [key for key in self.watched if key[0] is direction.back]

@@ -21,7 +21,7 @@ from mcpmock.faults.kinds.order import Duplicate, RespondTwice
 from mcpmock.faults.kinds.sse import SseCommentStorm, SseDuplicateId, SseRetry
 from mcpmock.faults.match import Match
 from mcpmock.protocol.http_reply import EVENT_STREAM
-from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, HttpBody, HttpResponse, SseMeta
+from mcpmock.protocol.messages import C2S, S2C, ExchangeEnd, Frame, HttpBody, HttpResponse, SseMeta
 from mcpmock.transports.body import BodyWriter
 from tests.support import INITIALIZE, call, ends, get, opens, post, progress, says, shown
 from tests.support.faulty import ANSWER, CALL, body, faulty, on_http, on_stdio
@@ -91,6 +91,15 @@ def test_wrong_content_type_of_an_event_stream() -> None:
         assert ["1 200 text/html"] == shown([head])
         assert BodyWriter(EVENT_STREAM).write(whole) == b"".join(frame.raw for frame in rest)
         assert {HttpBody, ExchangeEnd} == {type(frame.fact) for frame in rest}
+
+
+def test_wrong_content_type_a_client_that_leaves() -> None:
+    """The server hears of it."""
+    wire = faulty(WrongContentType(), transport="streamable-http")
+    wire.hears(0, post(1, CALL))
+    wire.hears(0, opens(1), says(1, progress("t")))
+
+    assert ["1 closed"] == wire.hears(0, [Frame(C2S, fact=ExchangeEnd("closed"), exchange=1)])
 
 
 @pytest.mark.parametrize(

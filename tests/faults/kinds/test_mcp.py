@@ -54,6 +54,8 @@ def test_capability_lie_hides() -> None:
 
     assert {"x": {}} == json.loads(said)["result"]["capabilities"]
     assert [ANSWER] == answered(CapabilityLie())
+    [said] = answered(CapabilityLie(claims=("tools", "y"), hides=("tools",)), INITIALIZE, welcome)
+    assert {"x": {}, "y": {}} == json.loads(said)["result"]["capabilities"]
 
 
 def test_list_changed_storm_a_storm() -> None:
@@ -72,7 +74,12 @@ def test_tool_vanishes_the_call_fails() -> None:
     fault = ToolVanishes(gone="x*")
 
     assert [error(1, -32602).replace(b'"no"', b'"Unknown tool: x"')] == answered(fault)[:1]
-    assert ([call(1, "y")], [ANSWER]) == on_stdio(fault, call(1, "y"))
+    for other in (
+        call(1, "y"),
+        request(1, "prompts/get", {"name": "x"}),
+        request(1, "tools/list", {"name": "x"}),
+    ):
+        assert ([other], [ANSWER]) == on_stdio(fault, other)
 
 
 def test_tool_vanishes_the_list_has_it_no_more() -> None:
