@@ -106,6 +106,7 @@ def _print_coverage(
             covered = covered_of()
             found.include(covered.coverage)
             notices += covered.notices
+    found.name_the_nameless()
     say_notices(notices, quiet=console.quiet)
     if counting.html is not None:
         write_report(counting.html, coverage_page(found, bounds))

@@ -125,6 +125,13 @@ class Coverage:
         for name, server in other.servers.items():
             self.of(name).include(server)
 
+    def name_the_nameless(self) -> None:
+        """Count what was used of a server without a name for the only one that has one."""
+        nameless, names = self.servers.get(""), self.servers.keys() - {""}
+        if nameless is not None and len(names) == 1 and not any(nameless.listed.values()):
+            del self.servers[""]
+            self.of(names.pop()).include(nameless)
+
     def kinds(self) -> Iterator[tuple[str, str, Mapping[str, int]]]:
         """Yield each server by its name, with each kind and how often each listed name was used."""
         for name in sorted(self.servers):

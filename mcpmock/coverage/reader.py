@@ -187,6 +187,7 @@ def coverage_of(cassette: Cassette, *, calls: bool = True) -> Coverage:
             if frame is not None and event.oversize is None:
                 reader.note(event.s, frame)
         found.include(reader.end())
+    found.name_the_nameless()
     return found
 
 

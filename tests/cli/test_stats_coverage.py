@@ -62,6 +62,29 @@ def test_a_table_for_each_server(run: Run) -> None:
     assert "\n    t59\n" in verbose
 
 
+def test_what_names_no_server_is_of_the_only_one(run: Run) -> None:
+    """A recording that begins in the middle of a session, in any order; of two servers it is of
+    neither, and what it lists itself stays apart.
+    """
+    record("lists.jsonl", *lists("a", "b"))
+    Path("middle.jsonl").write_bytes(cassette_bytes(*calls(2, "a")))
+    Path("middle.json").write_text(run("stats", "--coverage", "--json", "middle.jsonl")[1])
+    record("takes.jsonl", *lists("a", "b"), ("take", None), *calls(2, "a"))
+    record("other.jsonl", *lists("c"), server="other")
+    Path("listed.jsonl").write_bytes(cassette_bytes(*lists("a"), *calls(2, "a")))
+
+    for files, total in (
+        (["lists.jsonl", "middle.jsonl"], "1 of 2 (50%)"),
+        (["middle.jsonl", "lists.jsonl"], "1 of 2 (50%)"),
+        (["middle.json", "lists.jsonl"], "1 of 2 (50%)"),
+        (["takes.jsonl"], "1 of 2 (50%)"),
+        (["lists.jsonl", "middle.jsonl", "other.jsonl"], "0 of 3 (0%)"),
+        (["lists.jsonl", "listed.jsonl"], "1 of 3 (33%)"),
+    ):
+        out = run("stats", "--coverage", *files)[1]
+        assert f"total: {total}" == out.splitlines()[-1], files
+
+
 def test_files_add_up(run: Run) -> None:
     """In any order, with jobs, and as the output of `--json`: as if they were one."""
     record("lists.jsonl", *lists("a", "b"))
