@@ -106,8 +106,8 @@ class CoverageReader:
         self, session: _SessionCoverage, outcome: CallOutcome, answer: m.Response
     ) -> None:
         method, coverage = outcome.request.method, session.coverage
-        result = None if answer.result is None else m.decode(answer.result)
-        if isinstance(result, dict):
+        result = None if answer.result is None else m.object_in(answer.result)
+        if result is not None:
             self._note_server(session, method, result)
             if method in LISTS and LISTS[method] in _KIND_OF_LIST:
                 _note_list(coverage, LISTS[method], result)
@@ -115,7 +115,7 @@ class CoverageReader:
             return
         if method in _KIND_OF_CALL:
             self._note_call(coverage, outcome.request, result, failed=answer.failed)
-        elif method in ("tasks/result", "tasks/get") and isinstance(result, dict):
+        elif method in ("tasks/result", "tasks/get") and result is not None:
             self._note_task(coverage, outcome.request, result, failed=answer.failed)
 
     def _note_server(self, session: _SessionCoverage, method: str, result: dict[str, Any]) -> None:
@@ -211,8 +211,7 @@ def _note_list(coverage: ServerCoverage, member: str, result: dict[str, Any]) ->
 
 
 def _params(request: m.Request) -> dict[str, Any]:
-    params = None if request.params is None else m.decode(request.params)
-    return params if isinstance(params, dict) else {}
+    return {} if request.params is None else m.object_in(request.params)
 
 
 def _task_of(result: Any) -> str | None:

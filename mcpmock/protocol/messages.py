@@ -58,6 +58,7 @@ __all__ = [
     "encode",
     "member",
     "number_meant",
+    "object_in",
     "parse",
     "parse_items",
     "same_id",
@@ -285,6 +286,16 @@ def decode(raw: bytes) -> Any:
             except UNREADABLE:
                 continue
         return None
+
+
+def object_in(raw: bytes) -> dict[str, Any]:
+    """Return the object in a JSON text, else an empty one. A member that cannot be decoded is None:
+    the others are still there.
+    """
+    value = decode(raw)
+    if value is None and (found := members(raw)):
+        return {name: decode(raw[span.start : span.end]) for name, span in found.items()}
+    return value if isinstance(value, dict) else {}
 
 
 def encode(value: Any) -> bytes:

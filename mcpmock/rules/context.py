@@ -17,7 +17,6 @@ from mcpmock.matching.match_rule import Label
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import Attribution, PendingCall
 from mcpmock.protocol.methods import LATEST, NAMES
-from mcpmock.protocol.raw_json import members
 
 from .exchange import MAX_REMEMBERED, CheckedExchange
 from .listings import Listings
@@ -73,11 +72,11 @@ class CheckedMessage:
         message = self.message
         if isinstance(message, m.Response):
             if message.result is not None:
-                self.result = object_in(message.result)
+                self.result = m.object_in(message.result)
             if message.error is not None:
-                self.error = object_in(message.error)
+                self.error = m.object_in(message.error)
         elif isinstance(message, SENT) and message.params is not None:
-            self.params = object_in(message.params)
+            self.params = m.object_in(message.params)
 
     @property
     def meta(self) -> Object:
@@ -89,7 +88,7 @@ class CheckedMessage:
         if self._call_params is None:
             call = self.attribution.call
             raw = None if call is None else call.request.params
-            self._call_params = {} if raw is None else object_in(raw)
+            self._call_params = {} if raw is None else m.object_in(raw)
         return self._call_params
 
     @property
@@ -205,16 +204,6 @@ class State:
 def as_object(value: Any) -> Object:
     """Return the value if it is an object, else an empty one."""
     return value if isinstance(value, dict) else {}
-
-
-def object_in(raw: bytes) -> Object:
-    """Return the object in a JSON text, else an empty one. A member that is nested too deep is
-    None: the others are still there.
-    """
-    value = m.decode(raw)
-    if value is None and (found := members(raw)):
-        return {name: m.decode(raw[span.start : span.end]) for name, span in found.items()}
-    return as_object(value)
 
 
 def why_unreadable(raw: bytes) -> str:

@@ -123,6 +123,16 @@ def used(found: Coverage, kind: str, server: str = "demo") -> dict[str, int]:
         (asks(2, "tools/call", {}, {"name": 5}), {}, {}),
         (asks(2, "tools/call", {}, []), {}, {}),
         (calls(2, "odd\x1b[2J"), {"odd\x1b[2J": 1}, {}),
+        (
+            [
+                c2s(call(2, "now", n=0).replace(b'"n":0', b'"n":' + b"9" * 5000)),
+                s2c(response(2)),
+                c2s(call(3, "weather", n=0).replace(b'"n":0', b'"n":' + b"[" * 5000 + b"]" * 5000)),
+                s2c(response(3, {"isError": True})),
+            ],
+            {"now": 1},
+            {"weather": 1},
+        ),
     ],
 )
 def test_what_covers_a_tool(
