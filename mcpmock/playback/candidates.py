@@ -10,6 +10,8 @@ stand for the recorded ones. The rules:
 * When the lead is ruled out, the next one makes its schedule from its cursor and continues there.
   Nothing that was sent is taken back: of what it would have sent by then, as much counts as sent as
   the former lead sent for the same calls.
+* A near match keeps candidates that do not know the request. Where one of them becomes the lead,
+  the former one still answers that call.
 
 `matcher` finds the client event that a live message stands for, `player` passes the messages on.
 Neither clocks nor HTTP are known here: times are arguments, in seconds.
@@ -97,6 +99,7 @@ class Candidate:
         filled = values if texts is None else ChainMap(values, texts.recorded)
         for position in () if self._schedule is None else self._schedule.take_due(now):
             planned = self.plan.messages[position]
+            self.done.add(position)
             self.answered += planned.answers
             frames += self.ids.render(planned, filled)
         return frames
@@ -123,9 +126,19 @@ class Candidate:
         for number, cancel in cursor.cancels:
             self._drop_rest(ranks[number], None if cancel is None else places[cancel])
 
-    def fall_silent(self) -> None:
-        """Send nothing from now on: another candidate does."""
-        self._schedule = None
+    def yield_to(self, lead: Candidate) -> bool:
+        """Send from now on only what belongs to calls that the new lead does not know; gives
+        whether there is anything.
+        """
+        calls = self.ids.calls.items()
+        unknown = [number for number, call in calls if lead.ids.number(call.id) is None]
+        owed = {position for number in unknown for position in self.plan.by_call.get(number, ())}
+        owed -= self.done
+        if not owed:
+            self._schedule = None
+        elif self._schedule is not None:
+            self._schedule.done = {*range(len(self.plan.messages))} - owed
+        return bool(owed)
 
     def take_over(self, former: Candidate, answered: Collection[bytes], now: float) -> None:
         """Send from here on: the `former` lead was ruled out.
@@ -142,7 +155,7 @@ class Candidate:
                 if planned.exchange is None or planned.frame.fact is None:
                     self._drop(position)
                 if planned.answers:
-                    self._drop_logs(position, [sent[None], sent[id_,]])
+                    self._drop_logs(position, [sent[None, False], sent[(id_,), False]])
         schedule = self.speak()
         if self._began is not None:
             schedule.begin(self._began)
@@ -179,7 +192,7 @@ class Candidate:
         for position in different:
             planned = self.plan.messages[position]
             for_same = sent.get(self._purpose(planned), [])
-            if for_same and not _must_be_sent(planned):
+            if for_same and not (_must_be_sent(planned) or _asks(planned)):
                 for_same.pop()
             else:
                 unsent.append(position)
@@ -195,11 +208,16 @@ class Candidate:
         return sent
 
     def _purpose(self, planned: PlannedMessage) -> object:
-        """Return the live calls or the live exchange that a message is sent for, if any."""
+        """Return the live calls or the live exchange that a message is sent for, if any, and
+        whether it asks something.
+        """
         calls = self.ids.calls
+        purpose: object = None
         if planned.calls:
-            return tuple(calls[call].id for call in planned.calls if call in calls)
-        return self.ids.exchanges.get(planned.exchange or 0) if planned.is_http_detail else None
+            purpose = tuple(calls[call].id for call in planned.calls if call in calls)
+        elif planned.is_http_detail:
+            purpose = self.ids.exchanges.get(planned.exchange or 0)
+        return purpose, _asks(planned)
 
     # What the client does.
 
@@ -353,6 +371,11 @@ def _must_be_sent(planned: PlannedMessage) -> bool:
     return planned.answers or isinstance(planned.frame.fact, ENDINGS)
 
 
+def _asks(planned: PlannedMessage) -> bool:
+    """Return whether it asks the client: what follows waits for the answer to just this id."""
+    return isinstance(planned.frame.content, Request)
+
+
 def _is_log(planned: PlannedMessage) -> bool:
     content = planned.frame.content
     return isinstance(content, Notification) and content.method == "notifications/message"
@@ -401,6 +424,8 @@ class Candidates:
     """The candidates of one live session, the lead first."""
 
     all: list[Candidate] = attrs.field(factory=list)
+    owing: list[Candidate] = attrs.field(factory=list)
+    """The former leads that have calls to answer which the lead does not know."""
     _answered: set[bytes] = attrs.field(factory=set)
     """The live ids of the calls that former leads answered."""
 
@@ -465,7 +490,8 @@ class Candidates:
         if former is not None and known[0] is not former:
             self._answered |= former.answered_ids
             known[0].take_over(former, self._answered, now)
-            former.fall_silent()
+            formers = [one for one in (*self.owing, former) if one is not known[0]]
+            self.owing = [one for one in formers if one.yield_to(known[0])]
         for one in found:
             one.candidate.accept(one.match, live, now)
 
@@ -485,7 +511,8 @@ class Candidates:
 
     def accept_by_id(self, accept: Accept, live: ClientMessage, now: float) -> bool:
         """Let the candidates follow a cancel or a reply; False if none has its request."""
-        accepted = [accept(candidate, live, now) for candidate in self.all]
+        candidates = dict.fromkeys((*self.all, *self.owing))
+        accepted = [accept(candidate, live, now) for candidate in candidates]
         return any(accepted)
 
     def _find(self, live: ClientMessage) -> list[CandidateMatch]:

@@ -186,6 +186,7 @@ class Schedule:
 
     def drop(self, position: int) -> None:
         """Do not send this message."""
+        self.done.add(position)
         self.held.drop(position)
         self._requeue_endings(position)
 

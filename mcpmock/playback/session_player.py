@@ -218,7 +218,8 @@ class SessionPlayer(Player):
 
     @property
     def _speakers(self) -> list[Candidate]:
-        return [*self._candidates.all[:1], *self._repeats.playing]
+        known = self._candidates
+        return [*known.all[:1], *known.owing, *self._repeats.playing]
 
     @property
     def _senders(self) -> Sequence[Candidate | KnownAnswers]:

@@ -11,6 +11,7 @@ from mcpmock.options.replay import Order
 from mcpmock.playback.miss import ANY_SESSION, Miss
 from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
 from mcpmock.playback.session_player import SessionPlayer
+from mcpmock.playback.timing import Pace, Timing
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -20,7 +21,9 @@ from tests.support import (
     Line,
     batch,
     c,
+    c2s,
     call,
+    cancelled,
     cassette,
     error,
     errors,
@@ -269,6 +272,45 @@ def test_a_change_of_the_lead_repeats_no_log(first: str, second: str, live: str,
 
     expected = [[spelled(step) for step in part.split()] for part in came.split("|")]
     assert expected == [played.heard(call(name, name)) for name in live]
+
+
+NEAR_A, NEAR_C = call("a", "a", n=1), call("c", "c", n=1)
+
+
+@pytest.mark.parametrize(
+    ("timing", "live", "came"),
+    [
+        ("none", [NEAR_A, call("c", "c")], "!c !a"),
+        ("fixed:5", [NEAR_A, call("c", "c")], "!c !a"),
+        ("none", [NEAR_A, NEAR_C], "!c !a"),
+        ("none", [NEAR_A, NEAR_C, call("b", "b")], "!a !b !c"),
+        ("none", [NEAR_A, call("c", "c"), cancelled("a")], "!c"),
+    ],
+)
+def test_a_change_of_the_lead_loses_no_answer(timing: str, live: list[bytes], came: str) -> None:
+    """A call that only the former lead knows, as the nearest one, is answered all the same."""
+    takes = cassette(*recorded("?a ?b !a !b"), ("take", None), *recorded("?c !c"))
+    played = replay(takes, on_miss="nearest", pace=Pace(Timing.parse(timing)))
+    played.hears(0, [c2s(raw) for raw in (INITIALIZE, INITIALIZED)])
+    played.later(1)
+
+    heard = [*played.hears(2, [c2s(raw) for raw in live]), *played.later(3)]
+    assert [f"None {spelled(step).decode()}" for step in came.split()] == heard
+
+
+def test_a_change_of_the_lead_asks_anew() -> None:
+    """A question with another id is another question: what follows waits for its answer."""
+    asks = [request(n, "roots/list") for n in (7, 8)]
+    first, second = (
+        (*OPENING, c(call(1, "a")), s(ask), c(response(7 + n, {})), s(response(1, "a")))
+        for n, ask in enumerate(asks)
+    )
+    played = replay(cassette(*first, ("take", None), *second, c(call(2, "b")), s(response(2))))
+    played.heard(INITIALIZE)
+    played.heard(INITIALIZED)
+    assert asks[:1] == played.heard(call("a", "a"))
+    assert [asks[1], response("b")] == played.heard(call("b", "b"))
+    assert [response("a", "a")] == played.heard(response(8, {}))
 
 
 def test_sessions_once() -> None:
