@@ -59,6 +59,8 @@ SUFFIXES = (".jsonl", ".jsonl.gz")
 """Of the cassettes in a folder."""
 _TRACES = tuple(f".otlp{suffix}" for suffix in SUFFIXES)
 """Of what `mcpmock convert` may have made of them."""
+_REJECTED = tuple(f".rej{suffix}" for suffix in SUFFIXES)
+"""Of what failed tests have recorded beside them."""
 _NUMBER = lazy_pattern(r"\.[0-9]+(?=\.|$)")
 _MAX_HEADER_BYTES = 1 << 16
 _COPIED_BYTES = 1 << 20
@@ -114,10 +116,12 @@ def loaded(name: Path | str, data: bytes, *, damaged: bool = False) -> Cassette:
 
 
 def load_together(paths: Sequence[Path]) -> Cassette:
-    """Read several cassettes as one recording. A folder stands for all cassettes below it. Raises
-    as `load`, and for a folder without cassettes.
+    """Read several cassettes as one recording. A folder stands for all cassettes below it, without
+    what failed tests have recorded. Raises as `load`, and for a folder without cassettes.
     """
-    files = list(dict.fromkeys(file for path in paths for file in cassette_files(path)))
+    files = list(
+        dict.fromkeys(file for path in paths for file in cassette_files(path, rejected=False))
+    )
     # In one go: each folder is listed once, not once for each of its files.
     siblings = siblings_of_each(files)
     joined = {sibling for those in siblings.values() for sibling in those}
@@ -410,14 +414,15 @@ def _names(header: Header | None, path: Path) -> TypeGuard[Header]:
     return header is not None and header.sibling_of == path.name
 
 
-def cassette_files(path: Path) -> list[Path]:
-    """Return the file itself, or all cassettes below a folder. Raises CassetteError if there are
-    none.
+def cassette_files(path: Path, *, rejected: bool = True) -> list[Path]:
+    """Return the file itself, or all cassettes below a folder, with what failed tests have recorded
+    unless that is not wanted. Raises CassetteError if there are none.
     """
     if not path.is_dir():
         return [path]
     files = (file for suffix in SUFFIXES for file in path.rglob(f"*{suffix}"))
-    found = [file for file in files if not file.name.endswith(_TRACES)]
+    others = _TRACES if rejected else _TRACES + _REJECTED
+    found = [file for file in files if not file.name.endswith(others)]
     if not found:
         raise CassetteError(path, f"no cassettes ({', '.join(SUFFIXES)}) in this folder")
     return sorted(found)

@@ -155,10 +155,14 @@ def test_no_siblings(tmp_path: Path) -> None:
 
 
 def test_several_files_are_one_recording(file: Path) -> None:
-    """Folders stand for what is below them; each file is read once, each sibling too."""
+    """Folders stand for what is below them, without what failed tests left; each file is read once,
+    each sibling too.
+    """
     (file.parent / "sub").mkdir()
     packed = file.parent / "sub" / "b.jsonl.gz"
     packed.write_bytes(gzip.compress(begun(15, "15")))
+    failed = file.parent / "sub" / "b.rej.jsonl"
+    failed.write_bytes(begun(16, "16"))
 
     together = load_together([file, file.parent])
     assert ["5", "10", "15", "20", "30", "40"] == [
@@ -166,6 +170,7 @@ def test_several_files_are_one_recording(file: Path) -> None:
     ]
     assert f"{file}, {file.parent}" == together.name
     assert load(file) == load_together([file])
+    assert load(failed) == load_together([failed])
     (file.parent / "empty").mkdir()
     with pytest.raises(CassetteError, match="no cassettes"):
         load_together([file.parent / "empty"])
