@@ -27,7 +27,7 @@ from mcpmock.cassette.model import (
 from mcpmock.playback.header_profile import LAST_EVENT
 from mcpmock.protocol import edit
 from mcpmock.protocol.http_reply import EVENT_STREAM, ReplyFlattener, flatten
-from mcpmock.protocol.messages import C2S, ExchangeEnd, Frame
+from mcpmock.protocol.messages import C2S, ExchangeEnd, Frame, Request, parse
 from mcpmock.protocol.transport_facts import (
     LAST_EVENT_ID_HEADER,
     NO_SESSION,
@@ -366,10 +366,34 @@ def _bare_event(event: Event, frame: Frame, raw: bytes) -> Event:
 
 
 def _join_sessions(events: Sequence[Event]) -> Iterator[Event]:
-    """Repeat an event without a session for each; leave it as it is where there is none."""
+    """Repeat an event without a session for each; leave it as it is where there is none. Of several
+    sessions, each began with a probe of its own: of equal ones each gets one.
+    """
     sessions = sorted({event.s for event in events} - {NO_SESSION})
+    equal = _equal_probes(events) if len(sessions) > 1 else set()
     for event in events:
         if event.s != NO_SESSION or not sessions:
             yield event
-        else:
+        elif event.x not in equal:
             yield from (msgspec.structs.replace(event, s=session) for session in sessions)
+
+
+def _equal_probes(events: Sequence[Event]) -> set[int]:
+    """Return the exchanges without a session that ask what the server is, and say what one before
+    them said.
+    """
+    said: dict[int, list[tuple[str | None, bytes | None]]] = {}
+    for event in events:
+        if event.s == NO_SESSION and event.x is not None:
+            said.setdefault(event.x, []).append((event.d, event.payload))
+    first: dict[tuple[tuple[str | None, bytes | None], ...], int] = {}
+    return {
+        x
+        for x, messages in said.items()
+        if first.setdefault(tuple(messages), x) != x and _is_probe(messages[0][1])
+    }
+
+
+def _is_probe(raw: bytes | None) -> bool:
+    message = parse(raw or b"")
+    return isinstance(message, Request) and message.method == "server/discover"

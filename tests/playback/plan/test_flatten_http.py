@@ -150,6 +150,33 @@ def test_one_session_for_everything() -> None:
     assert {1, 2, 3} == {n for n, _, _ in told(bare(probed(), one_session=False))}
 
 
+@pytest.mark.parametrize(
+    ("asked", "answered", "kept"),
+    [
+        ([PROBE, PROBE], [error("p"), error("p")], 1),
+        ([PROBE, PROBE], [error("p"), response("p")], 2),
+        ([PROBE, request("q", "server/discover")], [error("p"), error("q")], 2),
+        ([call(1, "x"), call(1, "x")], [response(1), response(1)], 2),
+    ],
+)
+def test_equal_probes_of_several_sessions(
+    asked: list[bytes], answered: list[bytes], kept: int
+) -> None:
+    """Each session began with one, so each gets one: with all of them, most would never come."""
+    own = [
+        in_session(1, post(x, one), answers(x, other))
+        for x, (one, other) in enumerate(zip(asked, answered, strict=True), 1)
+    ]
+    sessions = [in_session(n, post(n + 9, INITIALIZE), answers(n + 9, WELCOME)) for n in (2, 3)]
+    together, alone = (
+        told(bare(over_http(*own, *those), one_session=True)) for those in (sessions, sessions[:1])
+    )
+
+    for n in (2, 3):
+        assert kept == sum(line[:2] == (n, "c2s") and line[2] in asked for line in together)
+    assert 2 == sum(line[2] in asked for line in alone)
+
+
 def test_one_session_where_there_is_none() -> None:
     """Exchanges of no session alone stay as they are."""
     found = bare(
