@@ -67,7 +67,7 @@ def drive(
     transport may differ from the recorded one. A secret that was replaced in the recording is sent
     as its placeholder, unless the server sends its value first or --value names it. A plan with a
     [schedule], as `mcpmock explore` writes it, is played in its order and judged. Exit
-    status: 0, or 1 if the server did not send what the client waited for.
+    status: 0, or 1 if the server refused the client, or did not send what it waited for.
 
     With any option marked Load, many sessions are played at once and their latencies and errors are
     printed; Ctrl-C prints those so far. Exit status: 0, or 1 beyond --max-p99 or --max-errors.

@@ -20,7 +20,7 @@ from mcpmock.playback.fallback import empty_result, method_not_found
 from mcpmock.playback.timing import Timing
 from mcpmock.playback.variables import Bindings, unify
 from mcpmock.printable import first_of
-from mcpmock.protocol.correlation import CANCELLED, TOKEN_PATH, Correlation
+from mcpmock.protocol.correlation import CANCELLED, TOKEN_PATH, Correlation, PendingCall
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -92,8 +92,8 @@ class Driver(Stage):
     """The ids of the requests that were not answered in time."""
     on_answer: AnswerObserver = lambda _call, _answer, _seconds: None
     failed: int = 0
-    """How many answers were missing, and how often the server ended early or sent unrecorded
-    requests.
+    """How many answers were missing, and how often the server ended early, refused the client or
+    sent unrecorded requests.
     """
     cancelled: list[int] = attrs.field(factory=list)
     """The calls that were open when the client cancelled them."""
@@ -191,12 +191,20 @@ class Driver(Stage):
             self._reply(message, now)
         if isinstance(message, Response) and note.call is not None:
             self._learn(note.call.index, message)
+            self._note_refusal(note.call, message)
             seconds = self._expectations.answered(note.call.index, now)
             if seconds is not None:
                 self.on_answer(note.call.index, message, seconds)
         event = expected_event(message, note)
         if event is not None:
             self._expectations.note_event(event, now)
+
+    def _note_refusal(self, call: PendingCall, answer: Response) -> None:
+        """Report an error in the place of the welcome: the client did not get further."""
+        welcomed = call.request.method == "initialize" and call.index not in self.script.errors
+        if welcomed and answer.error is not None:
+            self.failed += 1
+            self.report("the server answered initialize with an error")
 
     def _learn(self, call: int, response: Response) -> None:
         result = response.result or b""

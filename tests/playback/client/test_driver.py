@@ -245,6 +245,23 @@ def test_an_answer_that_does_not_come() -> None:
     assert [] == server.says(16, response(1))
 
 
+@pytest.mark.parametrize(
+    ("recorded", "answer", "told"),
+    [
+        (WELCOME, WELCOME, []),
+        (WELCOME, error(0), ["the server answered initialize with an error"]),
+        (error(0), error(0), []),
+    ],
+)
+def test_a_client_that_is_refused(recorded: bytes, answer: bytes, told: list[str]) -> None:
+    """It came no further than its handshake, whatever else is answered, unless in the recording."""
+    server = Server(c(INITIALIZE), s(recorded), c(INITIALIZED))
+    server.says(0)
+    server.says(1, answer)
+
+    assert (told, len(told)) == (server.told, server.driver.failed)
+
+
 def test_a_server_that_ends() -> None:
     """What was left to say is told, and what it was asked last; behind the last line it is
     nothing.
