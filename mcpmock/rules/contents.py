@@ -31,7 +31,6 @@ from .calls import MAX_CALLS
 from .context import (
     CheckedMessage,
     Object,
-    Phase,
     State,
     as_object,
     place,
@@ -441,8 +440,8 @@ def _check_cursor(checked: CheckedMessage, state: State, listings: Listings) -> 
     cursor = checked.params.get("cursor")
     if not isinstance(cursor, str) or SECRET_MARK in cursor:
         return
-    if state.phase is Phase.NEW and not checked.modern and state.transport == "streamable-http":
-        return  # the session may have begun before the recording
+    if state.may_have_begun_before and not checked.modern:
+        return
     if listings.invented(checked.method or "", cursor):
         where = place("params", "cursor")
         text = f"{checked.method}, {where}: no page gave {short(cursor) or 'an empty one'}"

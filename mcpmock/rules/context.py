@@ -200,6 +200,13 @@ class State:
     def modern(self) -> bool:
         return self.phase is Phase.NEW and self.server.modern
 
+    @property
+    def may_have_begun_before(self) -> bool:
+        """Whether it may have begun before the recording: over Streamable HTTP a session has an id,
+        and its handshake was not seen.
+        """
+        return self.phase is Phase.NEW and self.transport == "streamable-http"
+
 
 def as_object(value: Any) -> Object:
     """Return the value if it is an object, else an empty one."""

@@ -38,7 +38,7 @@ def check_message(checked: CheckedMessage, state: State) -> Iterator[Breach]:
     if checked.from_client:
         yield from _check_client_order(checked, state)
     elif isinstance(checked.message, Request) and checked.method != "ping":
-        early = state.phase is not Phase.READY and not _may_have_begun_before_recording(state)
+        early = state.phase is not Phase.READY and not state.may_have_begun_before
         if early:
             text = f"{checked.method} before notifications/initialized"
             yield Breach("request-before-initialized", text)
@@ -104,7 +104,7 @@ def _check_client_order(checked: CheckedMessage, state: State) -> Iterator[Breac
         return
     if (
         state.phase is Phase.NEW
-        and not _may_have_begun_before_recording(state)
+        and not state.may_have_begun_before
         and state.once("handshake-first")
     ):
         yield Breach("handshake-first", f"{checked.method} before initialize")
@@ -121,11 +121,6 @@ def _lacks_initialized(checked: CheckedMessage, state: State) -> bool:
     """Let the notification and one request cross over HTTP: they are separate POSTs."""
     crossed = checked.exchange is not None and state.once("initialized-crossed")
     return not crossed and state.once("initialized-missing")
-
-
-def _may_have_begun_before_recording(state: State) -> bool:
-    """Return whether the session has an id: then it may have begun before the recording."""
-    return state.phase is Phase.NEW and state.transport == "streamable-http"
 
 
 def _string_or_none(value: object) -> str | None:

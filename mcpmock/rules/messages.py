@@ -9,7 +9,7 @@ the messages out of frames and HTTP exchanges.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from typing import Literal
 
 import attrs
@@ -58,6 +58,11 @@ _NEED_WHOLE_SESSION = {
     "cursor-unknown",
 }  # fmt: skip
 """The rules that an incomplete session may seem to break."""
+_NEED_BEGINNING = {
+    *("answers-nothing", "cancels-nothing", "progress-token", "elicitation-unknown"),
+    *("not-found-code", "error-code-differs"),
+}
+"""Those that one may seem to break which began before the recording."""
 
 
 @attrs.define
@@ -69,6 +74,13 @@ class Judge:
     state: State
     number: int = 0
     sender: Literal["client", "server"] = "client"
+
+    @property
+    def _not_judged(self) -> Set[str]:
+        if self.state.incomplete:
+            return _NEED_WHOLE_SESSION
+        unseen = self.state.may_have_begun_before and not self.state.sessionless
+        return _NEED_BEGINNING if unseen else set()
 
     def violations(
         self,
@@ -86,7 +98,7 @@ class Judge:
                 yield breach
                 continue
             rule = rules.get(breach.rule)
-            if rule is None or (self.state.incomplete and rule.name in _NEED_WHOLE_SESSION):
+            if rule is None or rule.name in self._not_judged:
                 continue
             deviation = find_deviation(rule.name, message, exchange, self.state)
             by = self.sender if rule.by == "either" else rule.by

@@ -16,20 +16,26 @@ from tests.rules.violations import (
     Step,
     ask,
     asked,
+    got,
     modern_http,
     names,
     opening,
     opening_http,
+    posted,
     violations,
 )
 from tests.support import (
+    accepts,
     answers,
     batch,
     c2s,
+    cancelled,
     ends,
+    error,
     exits,
     hangs_up,
     logs,
+    notification,
     opens,
     post,
     progress,
@@ -38,6 +44,10 @@ from tests.support import (
     s2c,
     says,
 )
+
+COMPLETE = notification("notifications/elicitation/complete", {"elicitationId": "e"})
+GET_TASK = request(1, "tasks/get", {"taskId": "t"})
+NEXT_PAGE = request(1, "tools/list", {"cursor": "c"})
 
 
 def pieces(raw: bytes, *, last: bool = True, exchange: int | None = None) -> list[Frame]:
@@ -98,6 +108,23 @@ def test_an_incomplete_session_breaks_no_rule() -> None:
     ]
 
     assert [] == [told for frame in late for told in conversation.check(frame, 1)]
+
+
+@pytest.mark.parametrize(
+    ("steps", "rule"),
+    [
+        ([posted(3, response("q", {"roots": []})), accepts(3)], "answers-nothing"),
+        ([posted(3, cancelled(5)), accepts(3)], "cancels-nothing"),
+        ([got(3), opens(3), says(3, progress("t"))], "progress-token"),
+        ([got(3), opens(3), says(3, COMPLETE)], "elicitation-unknown"),
+        ([posted(3, GET_TASK), answers(3, error(1, -32000))], "not-found-code"),
+        ([posted(3, NEXT_PAGE), answers(3, error(1, -31000))], "error-code-differs"),
+    ],
+)
+def test_a_session_may_have_begun_before_the_recording(steps: list[Step], rule: str) -> None:
+    """Over HTTP: what was asked for before was not seen, unless its handshake was."""
+    assert [] == names(*steps, transport=HTTP)
+    assert rule in names(*opening_http(), *steps, transport=HTTP)
 
 
 def test_long_requests_are_not_kept() -> None:
