@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
 
 import attrs
 import msgspec
@@ -23,7 +24,8 @@ from mcpmock.protocol.contents import SECRET_MARK, is_content
 from mcpmock.protocol.messages import Request, decode, parse_items
 from mcpmock.protocol.mirrored_headers import is_mirror
 from mcpmock.protocol.raw_json import Span, elements, splice, walk
-from mcpmock.redaction.json_escapes import spelling_of
+from mcpmock.redaction.encodings import encode_percent
+from mcpmock.redaction.json_escapes import SPELLINGS, spelling_of
 from mcpmock.redaction.placeholders import (
     HASH_DIGITS,
     NUMBER_MARK,
@@ -31,6 +33,7 @@ from mcpmock.redaction.placeholders import (
     holds_placeholder,
     normal_number,
     spell_with_placeholders,
+    spelled,
 )
 
 from .loosened import FIXED_NAMES
@@ -78,6 +81,17 @@ def with_variables(cassette: Cassette, rules: MatchRules) -> tuple[Cassette, Var
     return msgspec.structs.replace(cassette, takes=takes), found
 
 
+class _Spelled(NamedTuple):
+    """A text as it may stand inside of another, and the placeholder in its place."""
+
+    at: int
+    """Where its first word stands in it."""
+    text: str
+    hole: str
+    in_json: bool = False
+    """Whether it is so spelled in a string of JSON only."""
+
+
 @attrs.define
 class _TakeTexts:
     """The selected texts of one take, as far as it was read."""
@@ -87,9 +101,8 @@ class _TakeTexts:
     first: int
     """The number of the first placeholder in the cassette."""
     _holes: dict[str, str] = attrs.field(factory=dict)
-    _by_word: dict[str, list[tuple[int, str]]] = attrs.field(factory=dict)
-    """The texts that are found inside of others, by their first word: where that stands in them.
-    """
+    _by_word: dict[str, list[_Spelled]] = attrs.field(factory=dict)
+    """The texts that are found inside of others, by their first word."""
 
     def replace(self, take: Take) -> Take:
         """Return the take with placeholders in the place of the texts."""
@@ -149,11 +162,13 @@ class _TakeTexts:
         self.variables.recorded[hole] = text
         if kind is not None:
             self.variables.kinds[hole] = kind
-        word = _WORD.search(text)
-        if len(text) >= _LEAST_IN_TEXT and word is not None:
-            alike = self._by_word.setdefault(word[0], [])
-            alike.append((word.start(), text))
-            alike.sort(key=lambda one: -len(one[1]))  # the longest that is there
+        if len(text) < _LEAST_IN_TEXT:
+            return
+        for spelled_text, spelled_hole, in_json in _spellings(text, hole):
+            if (word := _WORD.search(spelled_text)) is not None:
+                alike = self._by_word.setdefault(word[0], [])
+                alike.append(_Spelled(word.start(), spelled_text, spelled_hole, in_json))
+                alike.sort(key=lambda one: -len(one.text))  # the longest that is there
 
     def _message(self, raw: bytes) -> bytes:
         spans = elements(raw) if raw[:1] == b"[" else None
@@ -171,11 +186,13 @@ class _TakeTexts:
                 return self._json(raw, lambda _path: True).decode("utf-8", "surrogatepass")
         parts, end = [], 0
         for word in _WORD.finditer(text) if self._by_word else ():
-            for offset, known in self._by_word.get(word[0], ()):
-                at = word.start() - offset
-                if at >= end and text.startswith(known, at) and _is_whole(text, at, len(known)):
-                    parts += [text[end:at], self._holes[known]]
-                    end = at + len(known)
+            for known in self._by_word.get(word[0], ()):
+                at, size = word.start() - known.at, len(known.text)
+                if at < end or not text.startswith(known.text, at):
+                    continue
+                if _is_whole(text, at, size) and not (known.in_json and '"' not in text[:at]):
+                    parts += [text[end:at], known.hole]
+                    end = at + size
                     break
         return "".join((*parts, text[end:]))
 
@@ -190,6 +207,20 @@ class _TakeTexts:
                 spelling = spelling_of(raw[span.start + 1 : span.end - 1])
                 replaced.append((span, b'"%b"' % spell_with_placeholders(new, spelling)))
         return splice(raw, replaced)
+
+
+def _spellings(text: str, hole: str) -> Iterator[tuple[str, str, bool]]:
+    """Yield a text and its placeholder, as they are and encoded: as strings of JSON spell them,
+    where that differs, and in percent encoding. A live value is then spelled in the same way.
+    """
+    yield text, hole, False
+    in_json = {spelling.spell(text): spelling for spelling in reversed(SPELLINGS)}
+    for written, spelling in in_json.items():
+        if written != text:
+            yield written, spelled(hole.encode(), spelling).decode(), True
+    percent = encode_percent(text.encode("utf-8", "surrogatepass")).decode()
+    if percent != text:
+        yield percent, encode_percent(hole.encode()).decode(), False
 
 
 def _is_whole(text: str, at: int, length: int) -> bool:

@@ -54,7 +54,7 @@ class StringSpelling(msgspec.Struct, frozen=True):
 PLAIN = StringSpelling()
 """Nothing is escaped that needs no escape."""
 _DIGITS: tuple[Literal["", "x", "X"], ...] = ("", "x", "X")
-_SPELLINGS = [
+SPELLINGS = [
     StringSpelling(digits, slashes, html)
     for html, slashes, digits in product((False, True), (False, True), _DIGITS)
 ]
@@ -67,7 +67,7 @@ def spelling_of(spelled: bytes) -> StringSpelling:
     value = decode(b'"%b"' % spelled) if b"\\" in spelled else None
     if isinstance(value, str):
         text = spelled.decode("utf-8", "surrogatepass")
-        return next((one for one in _SPELLINGS if one.spell(value) == text), PLAIN)
+        return next((one for one in SPELLINGS if one.spell(value) == text), PLAIN)
     return PLAIN
 
 

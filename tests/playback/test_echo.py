@@ -99,18 +99,35 @@ def said(text: str) -> Any:
         ("Oslo", '{"city":"Oslo","in":"Oslo N"}', "Rome", '{"city":"Rome","in":"Oslo N"}'),
         ("Oslo", '["{\\"city\\":\\"Oslo\\"}"]', 'a"', '["{\\"city\\":\\"a\\\\\\"\\"}"]'),
         ("........", "wait ........", "x", "wait ........"),  # no word
+        ("C:\\data\\in", 'got {"at": "C:\\\\data\\\\in"}!', "D:\\x", 'got {"at": "D:\\\\x"}!'),
+        ("C:\\data\\in", 'got ["a", "C:\\\\data\\\\in"]', 'q"', 'got ["a", "q\\""]'),
+        ("C:\\data\\in", "escaped: C:\\\\data\\\\in", "D:\\", "escaped: C:\\\\data\\\\in"),
+        ("Tromsø by", 'in {"city": "Troms\\u00f8 by"}: 3', "é", 'in {"city": "\\u00e9"}: 3'),
+        ("Tromsø by", 'in {"city": "Troms\\u00F8 by"}: 3', "ë", 'in {"city": "\\u00EB"}: 3'),
+        ("/tmp/data", 'at {"p": "\\/tmp\\/data"}', "/a/b", 'at {"p": "\\/a\\/b"}'),
+        ("a <b> & c", 'is {"q": "a \\u003cb\\u003e \\u0026 c"}', "<", 'is {"q": "\\u003c"}'),
+        ("two\nlines", 'is {"q": "two\\nlines"}', "a\nb", 'is {"q": "a\\nb"}'),
+        (
+            "New York",
+            "see https://x/?q=New%20York&n=1",
+            "São P",
+            "see https://x/?q=S%C3%A3o%20P&n=1",
+        ),
+        ("Tromsø by", "x://t/Troms%C3%B8%20by/1 (Tromsø by)", "Oslo", "x://t/Oslo/1 (Oslo)"),
+        ("/tmp/a b", "/x?p=%2Ftmp%2Fa%20b.", "~", "/x?p=~."),
+        ("a b+c&d=1", "?q=a%20b%2Bc%26d%3D1", "50% off", "?q=50%25%20off"),
     ],
 )
 def test_an_answer_carries_the_live_text(
     recorded: str, answer: str, live: str, expected: str | None
 ) -> None:
     """As a whole value anywhere, and from eight characters on as a whole word inside a text."""
-    played = echoing(
-        cassette(c(call(1, "f", city=recorded)), s(response(1, said(answer)))), "$.arguments.city"
-    )
+    answered = cassette(c(call(1, "f", city=recorded)), s(response(1, said(answer))))
     expected = 'a"b\n, NY; New York Citysomething' if expected is None else expected
 
-    assert said(expected) == asked(played, call(1, "f", city=live))["result"]
+    for city, told in ((live, expected), (recorded, answer)):
+        played = echoing(answered, "$.arguments.city")
+        assert said(told) == asked(played, call(1, "f", city=city))["result"]
 
 
 def test_what_was_left_over_has_the_recorded_text() -> None:
