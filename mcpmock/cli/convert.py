@@ -80,12 +80,17 @@ def _export_traces(file: Path, output: Path) -> _Outcome:
 
 def _import_foreign(file: Path, output: Path, data: bytes, *, redact: bool) -> _Outcome:
     from mcpmock.cassette.file import rewrite
+    from mcpmock.cassette.other_files import NO_HEADER, describe_other
     from mcpmock.convert.foreign import read_foreign
     from mcpmock.convert.foreign_import import imported
 
     runs = read_foreign(str(file), data)
     if runs is None:
-        raise CassetteError(file, "is neither a cassette nor a recording in a known format")
+        reason, hint = describe_other(str(file), data)
+        if reason == NO_HEADER:
+            neither = "is neither a cassette nor a recording in a known format"
+            reason, hint = neither if data.strip() else "is empty: it holds no recording", None
+        raise CassetteError(file, reason, hint=hint)
     made = imported(runs, redact=redact)
     if not made.events:
         raise CassetteError(file, f"is an empty recording of {made.tool}")

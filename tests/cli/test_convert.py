@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 
@@ -114,6 +115,32 @@ def test_empty_recordings_of_other_tools_are_refused(run: Run, tmp_path: Path, o
 
     assert (3, False) == (status, out.exists())
     assert "is an empty recording of mcpsnoop" in err
+
+
+@pytest.mark.parametrize(
+    ("data", "reason"),
+    [
+        (b"", "is empty: it holds no recording"),
+        (b"\n \n", "is empty: it holds no recording"),
+        (b"hello\n", "is neither a cassette nor a recording in a known format"),
+        (b'{"a":1}\n', "is neither a cassette nor a recording in a known format"),
+        (b"[1]\n", "is not a cassette: it is a JSON array; a cassette has one object a line"),
+        (b'{"log":{"entries":[]}}', "it is a HAR file; mcpmock writes HAR and reads none"),
+        (b"\xef\xbb\xbf" + cassette_bytes(), "begins with a byte order mark"),
+        (gzip.compress(cassette_bytes()), "is packed with gzip, which its name does not say"),
+        (b"<<<<<<< HEAD\n", "line 1: a conflict marker of git; take one side"),
+        (b"<html>", "is not a cassette: it is a web page; download the file itself"),
+    ],
+)
+def test_what_is_no_recording(
+    run: Run, tmp_path: Path, out: Path, data: bytes, reason: str
+) -> None:
+    """It is named for what it is, as by the commands that read cassettes."""
+    file = tmp_path / "f"
+    file.write_bytes(data)
+    status, _, err = run("convert", file, "-o", out)
+
+    assert (3, False, True) == (status, out.exists(), reason in err), err
 
 
 def test_damage_is_told_by_its_line(run: Run, tmp_path: Path, out: Path) -> None:
