@@ -2,7 +2,8 @@
 walk of a user who changes one line of a configuration, and nothing else.
 
 An agent is a framework or a command line, unchanged, whose model is a script (`model_endpoint`).
-One of each kind is run; MCPMOCK_E2E_ALL=1 runs all, which tools/e2e_parts.sh agents installs.
+One of each kind is run, and at a URL one; MCPMOCK_E2E_ALL=1 runs all, which tools/e2e_parts.sh
+agents installs.
 """
 
 from __future__ import annotations
@@ -179,7 +180,7 @@ REMOTE = [
 """Seven calls of the server `everything`; the last, which only reads, is asked again in replays."""
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES if EVERY else NAMES[1:])
 def test_a_server_at_a_url(name: str, tmp_path: Path) -> None:
     """Its entry is wrapped into a proxy, and answered without a connection."""
     with real_server("everything", HTTP, tmp_path) as served:
@@ -200,7 +201,7 @@ def test_a_server_at_a_url(name: str, tmp_path: Path) -> None:
     assert walk.entry == before
 
 
-@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("name", NAMES if EVERY else NAMES[:1])
 def test_the_url_of_the_recorder(name: str, tmp_path: Path) -> None:
     """It stands in the configuration in place of that of the server, then that of the replay."""
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"

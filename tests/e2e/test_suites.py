@@ -95,12 +95,12 @@ def test_the_sdk_of_version_1(
     ("part", "loop", "clients", "mode"),
     [
         (*suite, mode)
-        for suite in [
-            ("suites", "asyncio", "session sdk fastmcp"),
-            ("suites_py1", "anyio", "session"),
+        for suite, usual in [
+            (("suites", "asyncio", "session sdk fastmcp"), "once"),
+            (("suites_py1", "anyio", "session"), "new_episodes"),
         ]
         for mode in ("once", "new_episodes", "all", "rewrite")
-        if EVERY or mode == "once" or suite[0] == "suites_py1"
+        if EVERY or mode == usual
     ],
 )
 def test_a_transport_records(
