@@ -148,15 +148,18 @@ class ContentChecker:
             yield from _unjudged(state, f"calls of {short(name)}", "no list names it", quiet=True)
         if tool is None:
             return None
-        raw = member(getattr(checked.message, "params", None), "arguments")
-        given = {} if raw in (None, b"null") else checked.params.get("arguments")
-        exchange = checked.exchange if state.transport == "streamable-http" else None
-        if checked.modern and exchange is not None and given is not None:
+        what = f"the inputSchema of {short(name)}"
+        arguments, raw = checked.params.get("arguments"), getattr(checked.message, "params", None)
+        if why := _unreadable(arguments, raw, "arguments"):
+            yield from _unjudged(state, what, why)
+            return Expected(tool)
+        given = {} if arguments is None else arguments
+        exchange = checked.exchange
+        if checked.modern and exchange is not None and state.transport == "streamable-http":
             for breach in check_headers(tool.input.raw, as_object(given), exchange):
                 exchange.wrong_headers = True
                 yield breach
-        what = f"the inputSchema of {short(name)}"
-        misfits = yield from _misfits(tool.input, given, raw, what, checked, state)
+        misfits = yield from _misfits(tool.input, given, len(raw or b""), what, checked, state)
         if not misfits:
             return Expected(tool)
         where, problem = _first(misfits, "params", "arguments")
@@ -246,25 +249,31 @@ class ContentChecker:
             yield Breach("output-schema", f"a result of {name}, {where}: missing", where)
             return
         what = f"the outputSchema of {name}"
-        raw = member(getattr(checked.message, "result", None), "structuredContent")
-        value = result.get("structuredContent")
-        misfits = yield from _misfits(tool.output, value, raw, what, checked, state)
+        value, raw = result.get("structuredContent"), getattr(checked.message, "result", None)
+        if why := _unreadable(value, raw, "structuredContent"):
+            yield from _unjudged(state, what, why)
+            return
+        misfits = yield from _misfits(tool.output, value, len(raw or b""), what, checked, state)
         if misfits:
             where, problem = _first(misfits, "result", "structuredContent")
             yield Breach("output-schema", f"a result of {name}, {where}: {problem}", where)
 
 
+def _unreadable(value: Any, raw: bytes | None, name: str) -> str:
+    """Return why a member of these params or this result cannot be decoded; empty if it can."""
+    found = (member(raw, name) if value is None else None) or b"null"
+    return "" if found == b"null" else f"the value: {why_unreadable(found)}"
+
+
 def _misfits(
     schema: DeclaredSchema,
     value: Any,
-    raw: bytes | None,
+    size: int,
     what: str,
     checked: CheckedMessage,
     state: State,
 ) -> Generator[Found, None, list[SchemaMisfit]]:
-    """Return what a schema refuses of a value, and yield that it could not be judged; `raw` is the
-    value as it was sent, None if it was not.
-    """
+    """Return what a schema refuses of a value, and yield that it could not be judged."""
     if isinstance(value, str) and SECRET_MARK in value:
         return []
     try:
@@ -273,10 +282,8 @@ def _misfits(
             raise UnjudgedSchemaError("it is too long to be remembered")
         if schema.raw is None:
             return []
-        if value is None and raw not in (None, b"null"):
-            raise UnjudgedSchemaError(f"the value: {why_unreadable(raw)}")
         lenient = (checked.revision or "") < LAST_LEGACY
-        return compile_schema(schema.raw, lenient=lenient).misfits(value, len(raw or b""))
+        return compile_schema(schema.raw, lenient=lenient).misfits(value, size)
     except NoSchemaError as error:
         yield from _unjudged(state, what, f"it is no schema: {error}")
     except UnjudgedSchemaError as error:
@@ -338,8 +345,9 @@ def _check_elicited(
     content = answer.get("content")
     if answer.get("action") != "accept" or not isinstance(content, dict):
         return
+    size = len(encode(content))
     misfits = yield from _misfits(
-        schema, content, encode(content), "the requestedSchema of a question", checked, state
+        schema, content, size, "the requestedSchema of a question", checked, state
     )
     if misfits:
         where, problem = _first(misfits, *start)
@@ -351,7 +359,10 @@ def _check_prompt(checked: CheckedMessage, listings: Listings) -> FoundFirst:
     if not listings.knows(PROMPTS, name):
         return None
     declared = _arguments(listings.definition(PROMPTS, name))
-    given = as_object(checked.params.get("arguments"))
+    arguments, raw = checked.params.get("arguments"), getattr(checked.message, "params", None)
+    if _unreadable(arguments, raw, "arguments"):
+        return None  # `shape` says it
+    given = as_object(arguments)
     missing = [one for one, needed in declared.items() if needed and given.get(one) is None]
     start = ("params", "arguments")
     for one in missing:

@@ -89,7 +89,7 @@ def _check_response(checked: CheckedMessage, response: m.Response) -> Iterator[B
         code = checked.error.get("code")
         if "code" not in checked.error or not isinstance(checked.error.get("message"), str):
             yield Breach("error-members", "an error without a code or a message")
-        elif (not isinstance(code, int) or isinstance(code, bool)) and not hides(code):
+        elif not _is_integer(code) and not hides(code):
             yield Breach("error-code", f"the code {short(code)}")
 
 
@@ -104,6 +104,9 @@ def is_string_or_integer(raw: bytes) -> bool:
     if raw.isdigit():
         return True
     value = m.decode(raw)
-    if isinstance(value, bool):
-        return False
-    return isinstance(value, str | int) or (isinstance(value, float) and value.is_integer())
+    return isinstance(value, str) or _is_integer(value)
+
+
+def _is_integer(value: object) -> bool:
+    whole = isinstance(value, int) or (isinstance(value, float) and value.is_integer())
+    return whole and not isinstance(value, bool)

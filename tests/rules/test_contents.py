@@ -339,6 +339,10 @@ def test_what_no_decoder_reads_is_not_judged(value: bytes, why: str) -> None:
         assert [] == names(listed(MEASURES), *frames)
         return unjudged(listed(MEASURES), *frames)[0]
 
+    [asks_prompt, messages] = prompted({"who": "a"}, HI)
+    who = b'{"who":"a"}'
+    long = c2s(asks_prompt.raw.replace(who, who.replace(b"}", b',"how":%b}' % value)))
+    assert [] == names(prompts(), long, messages)
     assert ("the inputSchema of weather", why) == told(odd, answer)
     assert ("the outputSchema of weather", why) == told(asks, lies)
 

@@ -147,3 +147,15 @@ def test_an_unreadable_request_is_answered_without_an_id() -> None:
 def test_ids_and_tokens(raw: bytes, fits: bool) -> None:
     """They are strings or whole numbers, however these are spelled."""
     assert fits is is_string_or_integer(raw)
+
+
+@pytest.mark.parametrize(
+    ("code", "whole"),
+    [(b"-32601", True), (b"-32601.0", True), (b"-3.2601e4", True), (b"-32601.5", False),
+     (b"1e999", False), (b"true", False), (b"null", False), (b"[]", False)],
+)  # fmt: skip
+def test_error_codes(code: bytes, whole: bool) -> None:
+    """They are whole numbers, however these are spelled."""
+    refusal = s2c(error(1).replace(b"-32602", code))
+
+    assert ([] if whole else ["error-code"]) == names(*opening(), c2s(ASK), refusal)
