@@ -161,10 +161,16 @@ def write_report(path: Path, text: str | bytes) -> None:
 
 
 def refuse_cassettes(*paths: Path | None) -> None:
-    """Raise CassetteError if a report is to be written where a recording is, or can never be."""
+    """Raise CassetteError if a report is to be written where a recording is, or can never be, and
+    UsageError if two are to be written to one file.
+    """
     from mcpmock.cassette.file import unusable
 
-    for path in filter(None, paths):
+    given = [path for path in paths if path is not None]
+    files = [path.resolve() for path in given if path.is_file() or not path.exists()]
+    if len({*files}) < len(files):
+        raise click.UsageError("each report needs a file of its own")
+    for path in given:
         try:
             if not path.parent.is_dir():
                 raise FileNotFoundError(path)

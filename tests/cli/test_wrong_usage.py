@@ -70,6 +70,8 @@ USAGE = [
     ],
     ("drive a.jsonl --sessions 2 -o b -- server", "--output with a load needs --url"),
     ("merge a.jsonl -o b", "name two or more cassettes"),
+    ("check a.jsonl --junit b --sarif ./b", "each report needs a file of its own"),
+    ("check a.jsonl --sarif c/../b --write-baseline b", "each report needs a file of its own"),
     ("proxy", NO_SERVER),
     ("proxy --listen 127.0.0.1:0", NO_SERVER),
     ("proxy --url http://a -- server", NO_SERVER),
