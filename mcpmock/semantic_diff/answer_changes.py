@@ -178,7 +178,7 @@ def _repeated(structure: Any) -> set[bytes]:
     """Return the values that texts may repeat: a structure, the value in it, or an item of that."""
     wrapped = structure.get("result") if isinstance(structure, dict) else None
     items = wrapped if isinstance(wrapped, list) else []
-    return {canonical(value) for value in (structure, wrapped, *items) if value is not None}
+    return {canonical(value) for value in (structure, wrapped, *items)}
 
 
 def _canonical_json(text: str) -> bytes:
