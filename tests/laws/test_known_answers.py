@@ -169,6 +169,14 @@ LOGGED = *STREAM, _call(4, "S"), opens(4), *NEXT, says(3, LOG), says(4, LOG), ST
         ((_call(4, "S"), opens(4), *STREAMED, ends(4), *NEXT), (_call, _next)),
         ((*STREAM, ends(3, direction=C2S), STREAM_PRIMED, *NEXT), (_stream, _next)),
         ((*STREAM, ends(3, direction=C2S), ends(3), *NEXT), (_stream, _next)),
+        ((*STREAM, ends(3, direction=C2S), says(3, LOG), *NEXT), (_stream, _next)),
+        # A client that leaves its stream before there is one.
+        *(
+            ((STREAM[0], *head, ends(3, direction=C2S), *then, *NEXT), (_stream, *said))
+            for head in [(), ([replies(3, 405)],), ([replies(3, 200, "application/json")],)]
+            for then in [(), (ends(3),)]
+            for said in [(_next,), (_stream, _next)]
+        ),
     ],
 )
 def test_what_the_generated_conversations_lack(
