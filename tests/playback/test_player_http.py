@@ -48,7 +48,16 @@ from tests.support import (
     response,
     says,
 )
-from tests.support.http_episodes import CONCURRENT, OLDER, OPENING, POLLED, ROOTS, ROUND, SAMPLE
+from tests.support.http_episodes import (
+    CONCURRENT,
+    ENDPOINT,
+    OLDER,
+    OPENING,
+    POLLED,
+    ROOTS,
+    ROUND,
+    SAMPLE,
+)
 from tests.support.steps import count_steps
 
 JSON = "200 application/json"
@@ -475,6 +484,19 @@ def test_the_end_of_the_stream_of_older_http_waits_for_overlapping_requests() ->
     assert f"21 {text(response(2))}" == played.hears(2, post(24, call(2, "b"), to=to))[1]
     lines = [*played.hears(2.01, post(25, call(1, "a"), to=to)), *played.later(3)]
     assert {f"21 {text(response(1))}", "21 eof"} < set(lines)
+
+
+def test_a_server_of_older_http_that_crashes_in_a_call() -> None:
+    """HTTP+SSE: it crashes in that call too where the client has skipped an earlier one."""
+    recorded = OLDER[: OLDER.index(accepts(3)) + 1]
+    posted, to = {"to": ENDPOINT.decode()}, "/message?sessionId=live-1"
+    first = post(4, call(1, "a"), **posted), accepts(4), says(1, response(1), event="message")
+    played = session(*recorded, *first, post(5, call(2, "b"), **posted), accepts(5), ends(1))
+    played.hears(0, get(21, to="/sse"))
+    played.hears(1, post(22, INITIALIZE, to=to), post(23, INITIALIZED, to=to))
+    lines = [*played.hears(2, post(24, call(2, "b"), to=to)), *played.later(5)]
+
+    assert ["24 202", "24 eof", "21 eof"] == lines
 
 
 def test_the_end_of_a_session_ends_its_streams() -> None:
