@@ -510,11 +510,13 @@ def test_strict_leaves_streams_alone() -> None:
     assert [[1], [1], [1], [1, 2]] == [sorted(planned.causes) for planned in found.messages]
 
 
-def test_session_ids() -> None:
+@pytest.mark.parametrize(
+    ("given", "ids"),
+    [({"mcp_session_id": "S"}, {"S"}), ({"mcp_session_id": ""}, set()), ({}, set())],
+)
+def test_session_ids(given: dict[str, str], ids: set[str]) -> None:
     """The plan knows which session ids the server gave."""
-    found = http(post(1, INITIALIZE), answers(1, WELCOME, mcp_session_id="S"))
-
-    assert {"S"} == found.session_ids
+    assert ids == http(post(1, INITIALIZE), answers(1, WELCOME, **given)).session_ids
 
 
 def test_bare_messages_keep_the_hint_of_their_exchange() -> None:
