@@ -30,6 +30,7 @@ from tests.support import (
     bodiless,
     c,
     call,
+    cancelled,
     cassette,
     ends,
     error,
@@ -170,6 +171,8 @@ LOGGED = *STREAM, _call(4, "S"), opens(4), *NEXT, says(3, LOG), says(4, LOG), ST
         ((*STREAM, ends(3, direction=C2S), STREAM_PRIMED, *NEXT), (_stream, _next)),
         ((*STREAM, ends(3, direction=C2S), ends(3), *NEXT), (_stream, _next)),
         ((*STREAM, ends(3, direction=C2S), says(3, LOG), *NEXT), (_stream, _next)),
+        # What comes on an exchange that nobody opened.
+        *(((*STREAM, one, *NEXT), (_stream, _next)) for one in (ends(9), says(9, LOG), opens(9))),
         # A client that leaves its stream before there is one.
         *(
             ((STREAM[0], *head, ends(3, direction=C2S), *then, *NEXT), (_stream, *said))
@@ -273,6 +276,10 @@ SIGNALLED = ("end", {"d": "c2s", "signal": 15})
         ((*ASKED, c(b'{"jsonrpc":"2.0","id":"r"}'), s(response(1))), False),
         ((*ASKED, c(response("z")), s(response(1))), False),
         ((*ASKED, c(response("r")), c(response("r")), s(response(1))), False),
+        # What names a call that there was not.
+        ((*LIST, s(response(1)), c(cancelled(1))), True),
+        ((*LIST, s(response(1)), c(cancelled("z"))), False),
+        ((*LIST, s(response(1)), s(response("z"))), False),
         # What names a subscription in an answer, and what only has its name in it.
         ((*LIST, s(response(1, SUBSCRIBED))), True),
         ((*LIST, s(response(1, {"text": [SUBSCRIBED]}))), True),

@@ -236,6 +236,16 @@ def test_null_is_not_absent(recorded: Any) -> None:
     assert "different" == miss.why
 
 
+@pytest.mark.parametrize(("first", "rules"), [(0, 1), (1, 0)])
+def test_no_rule_lets_what_the_end_of_a_session_left_behind_answer(first: int, rules: int) -> None:
+    """It is the nearest all the same."""
+    found = matcher(request(1, "tools/call", {"name": "a", "arguments": {"city": "Oslo"}}))
+    found.first_place = first
+    [miss] = near(found, request(9, "tools/call", {"name": "a", "arguments": {"city": "Rome"}}))
+
+    assert (1, rules) == (miss.n, len(miss.rules))
+
+
 @pytest.mark.parametrize("depth", [100, 200, 250, 300, 350, 400, 450, 500, 900])
 def test_near_misses_of_deep_values(depth: int) -> None:
     """Values nested as deep as a decoder takes them can be compared."""

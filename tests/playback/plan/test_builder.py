@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mcpmock.playback.plan.builder import build_plan
@@ -514,7 +516,7 @@ def test_strict_leaves_streams_alone() -> None:
     ("given", "ids"),
     [({"mcp_session_id": "S"}, {"S"}), ({"mcp_session_id": ""}, set()), ({}, set())],
 )
-def test_session_ids(given: dict[str, str], ids: set[str]) -> None:
+def test_session_ids(given: dict[str, Any], ids: set[str]) -> None:
     """The plan knows which session ids the server gave."""
     assert ids == http(post(1, INITIALIZE), answers(1, WELCOME, **given)).session_ids
 
