@@ -389,6 +389,23 @@ def test_another_client_under_rules() -> None:
     assert [(1, []), (1, [other])] == [said("info"), said("debug")]
 
 
+@pytest.mark.parametrize(
+    ("q", "meta", "answer"), [(3, {}, 2), (3, {"a/b": 1}, 1), (1, {}, 1), (2, {"a/b": 1}, 2)]
+)
+def test_metadata_counts_under_rules(q: int, meta: dict[str, Any], answer: int) -> None:
+    """Of requests that differ by what a rule allows, the one that agrees in `_meta` answers."""
+
+    def asks(id_: int, q: int, meta: dict[str, Any]) -> bytes:
+        about = {"_meta": meta} if meta else {}
+        return request(id_, "tools/call", {"name": "f", "arguments": {"q": q}, **about})
+
+    both = [(1, asks(1, 1, {"a/b": 1})), (2, asks(2, 2, {}))]
+    recorded = [line for n, raw in both for line in (c(raw), s(response(n, {"said": n})))]
+    client = Asked(cassette(*recorded), {"ignore": ["$.arguments.q"]})
+
+    assert answer == client.raw(asks(9, q, meta))
+
+
 def test_exchanges_without_a_session_match_under_rules() -> None:
     """Each of the unused ones once, and with a client of another kind at a looser level."""
     recorded = over_http(
