@@ -121,6 +121,7 @@ def test_redacted_values_are_variables() -> None:
     """The first live value binds a placeholder, and later uses must agree."""
     found = matcher(*(request(n, "a", {"k": HOLE}) for n in (1, 2, 3)))
 
+    assert None is index(found, request(1, "b", {"k": "hunter2"}))
     values = ["hunter2", "other", "hunter2"]
     assert [0, None, 1] == [index(found, request(1, "a", {"k": value})) for value in values]
     assert {HOLE: "hunter2"} == found.bindings
