@@ -207,7 +207,7 @@ class PlanBuilder:
     """Stream ends with an open call, as they are planned if the call is never answered."""
     _times: Times = attrs.field(factory=Times)
     _closed: bool = False
-    """The client had ended its input."""
+    """The client had ended its input, or the session."""
     _signalled: int | None = None
     """The place of the latest signal of the client, unless an answer shows that the server goes on.
     """
@@ -245,7 +245,8 @@ class PlanBuilder:
                 self._later_causes.setdefault(note.call.index, set()).add(index)
         if numbers:
             self.requests.add(index)
-        self._closed = self._closed or isinstance(frame.fact, StreamEnd)
+        deletes = isinstance(frame.fact, HttpRequest) and frame.fact.method == "DELETE"
+        self._closed = self._closed or deletes or isinstance(frame.fact, StreamEnd)
         self.client_events[index] = ClientEvent(index, frame, tuple(numbers), step.head)
         last_event = None if step.head is None else step.head.header(LAST_EVENT)
         if frame.exchange is not None:
@@ -344,7 +345,10 @@ class PlanBuilder:
             e.frame.fact for e in self.events[step.place :] if isinstance(e.end, dict) and e.frame
         )
         exit_ = next((fact for fact in exits if isinstance(fact, ProcessExit)), None)
-        return exit_ is not None and exit_.stopped and not self._in_call
+        if exit_ is None or self._in_call:
+            return False
+        # Over HTTP the recorder closes the server's input at the end; no event says so.
+        return exit_.stopped or (bool(self._exchanges) and exit_.status == 0)
 
     @property
     def _in_call(self) -> bool:

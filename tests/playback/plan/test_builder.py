@@ -30,7 +30,9 @@ from tests.support import (
     cancelled,
     ends,
     error,
+    exits,
     get,
+    hangs_up,
     in_session,
     notification,
     opens,
@@ -38,6 +40,7 @@ from tests.support import (
     plan_of,
     post,
     progress,
+    replies,
     request,
     response,
     s,
@@ -588,3 +591,27 @@ def test_an_end_that_the_client_asked_for_is_none_of_the_plan(
     ends_ = [one for one in planned if isinstance(one.frame.fact, StreamEnd | ProcessExit)]
 
     assert crashes == bool(ends_)
+
+
+CALLED = [post(1, call(1, "a"), session="s"), answers(1, response(1))]
+OPEN = post(2, call(2, "b"), session="s")
+DELETED = [bodiless(9, "DELETE", session="s"), [replies(9, 200), ends(9)]]
+
+
+@pytest.mark.parametrize(
+    ("steps", "crashes"),
+    [
+        ([*CALLED, *DELETED, hangs_up(S2C), exits(0)], False),
+        ([*CALLED, *DELETED, hangs_up(S2C), exits(1)], False),
+        ([*CALLED, hangs_up(S2C), exits(0)], False),
+        ([*CALLED, hangs_up(S2C), exits(143)], False),
+        ([*CALLED, hangs_up(S2C), exits(1)], True),
+        ([*CALLED, OPEN, hangs_up(S2C), exits(0)], True),
+    ],
+)
+def test_the_end_of_a_process_behind_http(steps: list[Frame | list[Frame]], crashes: bool) -> None:
+    """A client ends its session by a DELETE, and the recorder the process of one that sent none."""
+    [episode] = over_http(in_session(2, *steps)).episodes()
+    own = [one for one in build_plan(episode).messages if one.exchange is None]
+
+    assert crashes == any(isinstance(one.frame.fact, ProcessExit) for one in own)
