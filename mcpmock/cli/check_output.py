@@ -21,7 +21,18 @@ from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import did_you_mean, first_lines, many, printable
 from mcpmock.rules.report import report_values
 
-from .output import BAD, ODD, REMARK, emit, encodable, one_line, say, text_limit, wrap
+from .output import (
+    BAD,
+    ODD,
+    REMARK,
+    emit,
+    encodable,
+    one_line,
+    say,
+    text_limit,
+    without_secrets,
+    wrap,
+)
 from .reports import (
     JunitCase,
     JunitFailure,
@@ -138,7 +149,7 @@ class CheckOutput:
         if checked.calls.untimed:
             self._untimed.append(name)
         if self.checking.junit is not None:
-            self._suites.append(self._suite(printable(str(name)), checked))
+            self._suites.append(self._suite(without_secrets(printable(str(name))), checked))
         if self.checking.write_baseline is not None:
             self._baseline |= _baseline_lines(checked)
         if self.checking.sarif is not None:
@@ -148,15 +159,17 @@ class CheckOutput:
             self._left_out += len(results[room:])
 
     def _add_unreadable(self, name: Path | str, error: CassetteError) -> None:
-        text = str(error)
+        text = without_secrets(str(error))
         failure = JunitFailure(_DAMAGE, text, error=True)
-        self._suites.append(JunitSuite(str(name), _SUITE, [JunitCase(_DAMAGE, failure)]))
+        self._suites.append(
+            JunitSuite(without_secrets(str(name)), _SUITE, [JunitCase(_DAMAGE, failure)])
+        )
         self._results.append(SarifResult(_DAMAGE, _ABOUT[_DAMAGE], Level.ERROR, text, name))
         if self.checking.format == "github":
             click.echo(_annotation(name, _Shown(0, Level.ERROR, text, _DAMAGE)))
 
     def _lines(self, name: Path | str, checked: CheckedFile) -> Iterator[str]:
-        shown_name = printable(str(name))
+        shown_name = without_secrets(printable(str(name)))
         for one in self._shown(checked):
             place = f"{shown_name}:{one.line}" if one.line else shown_name
             text = f"{one.text} [{one.title}]" if one.title else one.text
@@ -174,7 +187,7 @@ class CheckOutput:
     def _annotations(self, name: Path | str, checked: CheckedFile) -> Iterator[str]:
         for one in self._shown(checked):
             yield _annotation(name, one)
-        yield self._verdict(printable(str(name)), checked)
+        yield self._verdict(without_secrets(printable(str(name))), checked)
 
     def _shown(self, checked: CheckedFile) -> list[_Shown]:
         """Return what is printed of a file, in the order of its lines."""

@@ -17,7 +17,7 @@ from mcpmock.printable import printable
 from mcpmock.version import VERSION
 
 from .interrupts import STATUS
-from .output import TextFormatter, say
+from .output import TextFormatter, say, without_secrets
 
 COMMANDS = (
     "check", "control", "convert", "demo", "diff", "drive", "explore", "faults", "fmt", "help",
@@ -109,7 +109,7 @@ def run() -> int:
 
 def _show(error: click.ClickException) -> None:
     """Print a usage error as click does, but safely: the message repeats what was typed."""
-    message = error.format_message()
+    message = without_secrets(error.format_message())
     helps = isinstance(error, click.exceptions.NoArgsIsHelpError)  # its message is the help
     safe = message if helps else printable(message)
     # Before click prints it: from what it prints to anything but a terminal it removes colors, and
@@ -130,7 +130,7 @@ def _complain(error: BaseException) -> int:
         raise error
     if not (isinstance(error, OutputLost) and error.reader_left):
         for line in error.lines:
-            say(line)
+            say(without_secrets(line))
     return error.exit_code
 
 

@@ -15,7 +15,6 @@ from mcpmock.errors import McpMockError, NotOnThisPlatform
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.endpoints import ServerOptions
 from mcpmock.options.explore import ExploreOptions
-from mcpmock.printable import shell_command
 
 from .interrupts import run_trio
 from .option_table import COMMAND, TableCommand, options
@@ -50,6 +49,7 @@ def explore(
     fake server. Exit status: 0, or 1 if anything failed.
     """
     from mcpmock.cassette.file import load
+    from mcpmock.redaction.masks import masked_command
 
     from .explore_output import ExploreOutput
 
@@ -66,7 +66,7 @@ def explore(
     space = _space(cassette, side, kinds, exploring, server)
     peer = _peer(cassette, exploring, server, take=space.take, session=space.session)
     # The URL of a variable may be secret.
-    target = shell_command(server.command or [server.url_env or server.url or ""])
+    target = masked_command(server.command or [server.url_env or server.url or ""])
     shown = ExploreOutput(encodable(file), target, console)
     return _run(peer, space, limits_of(exploring), folder, shown, exploring.junit)
 

@@ -42,6 +42,7 @@ def login(url: str, how: LoginCommandOptions, console: ConsoleOptions) -> int:
 
     from mcpmock.logins.credentials import LOGIN_EXTRA
     from mcpmock.logins.token_store import TokenStore
+    from mcpmock.redaction.masks import masked_url
 
     try:
         from mcpmock.logins.provider import LoginOptions, log_in
@@ -57,6 +58,7 @@ def login(url: str, how: LoginCommandOptions, console: ConsoleOptions) -> int:
     )
     store = TokenStore.of_user()
     done = run_trio(log_in, url, store, wanted, say)
+    url = masked_url(url)
     if console.json:
         emit({"type": "login", "url": url, **done.described, "store": store.place})
     elif not console.quiet:

@@ -19,8 +19,9 @@ def logout(url: str, console: ConsoleOptions) -> int:
     Exit status: 0, or 1 if there was no login.
     """
     from mcpmock.logins.token_store import TokenStore
+    from mcpmock.redaction.masks import masked_url
 
-    found = TokenStore.of_user().remove(url)
+    found, url = TokenStore.of_user().remove(url), masked_url(url)
     if console.json:
         emit({"type": "logout", "url": url, "found": found})
     elif not console.quiet:

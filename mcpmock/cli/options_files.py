@@ -15,7 +15,7 @@ from mcpmock.errors import CassetteError
 from mcpmock.options.comparison import SharingOptions
 from mcpmock.printable import printable
 
-from .output import NamedFile, Progress, is_terminal, progress_bar, say
+from .output import NamedFile, Progress, is_terminal, progress_bar, say, without_secrets
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -143,6 +143,6 @@ def highest(works: Iterable[Callable[[], int]]) -> int:
         try:
             worst = max(worst, work())
         except CassetteError as error:
-            say(str(error))
+            say(without_secrets(str(error)))
             worst = max(worst, error.exit_code)
     return worst

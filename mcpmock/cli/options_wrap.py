@@ -233,5 +233,7 @@ def _run(command: ClientCommand) -> None:
         words = f"{shell_command(command.words)} did not end within {_COMMAND_TIMEOUT_S} s"
         raise NotWritten(words) from error
     if done.returncode:
-        words = (done.stderr or done.stdout).decode("utf-8", "replace").strip()
-        raise NotWritten(f"{shell_command(command.words)} ended with {done.returncode}: {words}")
+        from mcpmock.redaction.masks import masked_text
+
+        said = masked_text((done.stderr or done.stdout).decode("utf-8", "replace").strip())
+        raise NotWritten(f"{shell_command(command.words)} ended with {done.returncode}: {said}")

@@ -223,6 +223,16 @@ def say(text: str) -> None:
     write_log_line(f"mcpmock: {text}")
 
 
+def without_secrets(message: str) -> str:
+    """Return a message that repeats what was typed, with `***` for the secrets in its URLs."""
+    if ":/" not in message:
+        return message
+
+    from mcpmock.redaction.masks import masked_urls
+
+    return masked_urls(message)
+
+
 def say_waiting(text: str, console: ConsoleOptions) -> None:
     """Say on a terminal, where silence looks like a hang, what the command waits for."""
     if is_terminal(sys.stderr) and not (console.quiet or console.json):

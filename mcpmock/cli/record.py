@@ -16,7 +16,7 @@ from mcpmock.options.endpoints import ListenOptions
 from mcpmock.options.faults import FaultOptions
 from mcpmock.options.recording import ANSWER_TIMEOUT_S, RecordOptions
 from mcpmock.options.redaction import RedactionOptions
-from mcpmock.printable import printable, shell_command
+from mcpmock.printable import printable
 
 from .option_table import COMMAND, TableCommand, options
 from .output import emit, say
@@ -112,8 +112,7 @@ def record(
         front = _watched(front, record.output, json=console.json)
     setup = Setup(front=front, back=server, faults=run, recording=recording, say=tell)
     rest = ["--listen", "127.0.0.1:0", "--record", record.output, "--", *record.command]
-    url_hint = f"use `{shell_command(['mcpmock', 'proxy', *rest])}`"
-    return run_to_end(setup, console, url_hint)
+    return run_to_end(setup, console, ["mcpmock", "proxy", *rest])
 
 
 def _check(record: RecordOptions, listening: ListenOptions) -> None:

@@ -155,19 +155,20 @@ def without_collections() -> Iterator[None]:
         gc.enable()
 
 
-def run_to_end(
-    setup: Setup, console: ConsoleOptions, url_hint: str = "add --listen 127.0.0.1:0"
-) -> int:
-    """Run sessions and print how often each fault fired. Gives the exit status. `url_hint` is how
-    clients that need a URL get one.
+def run_to_end(setup: Setup, console: ConsoleOptions, url_command: Sequence[str] = ()) -> int:
+    """Run sessions and print how often each fault fired. Gives the exit status. `url_command` is
+    the command for clients that need a URL, if it is another one.
     """
     from mcpmock.sessions.run import run_sessions
     from mcpmock.sessions.stdio_front import StdioFront
 
     if isinstance(setup.front, StdioFront) and is_terminal(sys.stdin):
+        from mcpmock.redaction.masks import masked_command
+
+        how = f"use `{masked_command(url_command)}`" if url_command else "add --listen 127.0.0.1:0"
         say_waiting(
             "waiting for JSON-RPC on standard input: give this command to a client in place of the "
-            f"server's; for a URL, {url_hint}",
+            f"server's; for a URL, {how}",
             console,
         )
     spare_collections()
@@ -271,6 +272,11 @@ def check_server(options: ServerOptions) -> ServerOptions:
         need = "needs" if len(given) == 1 else "need"
         raise click.UsageError(
             f"{' and '.join(given)} {need} --url; a COMMAND has no headers or login"
+        )
+    names = (one.partition(":")[0].strip().lower() for one in options.header + options.header_env)
+    if options.oauth and "authorization" in names:
+        raise click.UsageError(
+            "--oauth sends an Authorization header of its own: remove --oauth or the header"
         )
     return options
 

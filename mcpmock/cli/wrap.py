@@ -138,7 +138,11 @@ def _say_what_next(edit: ServerEdit, machine: Machine, change: ChangeOptions) ->
     else:
         say(f"{name}: recorded from its next start, see `{show}`; `{take_back}` takes it back")
     if edit.logs_in:
-        login = mcpmock_command("login", edit.found.entry.url, options=_registered(edit))
+        from mcpmock.redaction.masks import masked_url
+
+        login = mcpmock_command(
+            "login", masked_url(edit.found.entry.url), options=_registered(edit)
+        )
         say(f"{name}: if it needs a login, run `{login}` (once)")
     for client in (BY_ID[id_] for id_ in config.clients):
         say(f"{client.title}: {'; '.join(filter(None, [client.restart, client.approval]))}")
@@ -222,7 +226,7 @@ def _lines(found: Sequence[FoundServer], machine: Machine) -> Iterator[str]:
 
 
 def _described(found: FoundServer, machine: Machine) -> str:
-    from mcpmock.client_config.masked_diff import masked_command, masked_url
+    from mcpmock.redaction.masks import masked_command, masked_url
 
     entry = found.entry
     if not entry.value:

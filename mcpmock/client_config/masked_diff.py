@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from difflib import unified_diff
 
 from mcpmock.printable import shell_command
+from mcpmock.redaction.masks import (
+    MASK,
+    clean_text,
+    masked_command,
+    masked_text,
+    masked_words,
+    variable_names,
+)
 from mcpmock.redaction.path_keys import keys_in_path
-from mcpmock.redaction.placeholders import HOLE
-from mcpmock.redaction.redactor import Redactor
 
-MASK = b"***"
 _URL = re.compile(r"\w+://[^\s\"'<>]+")
 MAX_LINE_CHARS = 300
 """Of a file with longer lines, only the command lines are shown."""
@@ -32,49 +37,25 @@ def masked_diff(
     shown = [line for line in lines if not line.startswith(("---", "+++"))]
     if any(len(line) > MAX_LINE_CHARS for line in shown):
         for sign, words, names in zip("-+", commands, variables, strict=True):
-            assigned = (f"{shell_command([name])}={MASK.decode()} " for name in names)
+            assigned = (f"{shell_command([name])}={MASK} " for name in names)
             yield f"{sign} {''.join(assigned)}{masked_command(words)}"
         return
     words = max(commands, key=len)
-    pairs = zip(words, _masked(words), strict=True)
-    changed = [(word, masked) for word, masked in pairs if _clean(word) != masked]
+    pairs = zip(words, masked_words(words), strict=True)
+    changed = [(word, masked) for word, masked in pairs if clean_text(word) != masked]
     keys = sorted({key for text in texts for key in _keys_in_paths(text)}, key=len, reverse=True)
-    named = "|".join(re.escape(spelled) for i in _names(words) for spelled in _spellings(words[i]))
+    named = "|".join(
+        re.escape(spelled) for i in variable_names(words) for spelled in _spellings(words[i])
+    )
     for line in shown:
         text = line
         for word, masked in changed:
             for spelled in _spellings(word):
                 text = text.replace(spelled, spelled[0] + masked + spelled[0])
         for key in keys:
-            text = text.replace(key, MASK.decode())
+            text = text.replace(key, MASK)
         parts = re.split(f"({named})", text) if named else [text]
-        yield "".join(part if i % 2 else _masked_text(part) for i, part in enumerate(parts))
-
-
-def masked_command(words: Sequence[str]) -> str:
-    """Return a command line as a shell takes it, with `***` for its secrets."""
-    return " ".join(
-        "***".join(shell_command([part]) if part else "" for part in word.split("***")) or "''"
-        for word in _masked(words)
-    )
-
-
-def masked_url(url: str) -> str:
-    """Return a URL with `***` for its secrets."""
-    return HOLE.sub(MASK, Redactor().url(_clean(url)).encode()).decode()
-
-
-def _masked(words: Sequence[str]) -> list[str]:
-    clean = [_clean(word) for word in words]
-    masked = [HOLE.sub(MASK, word.encode()).decode() for word in Redactor().argv(clean)]
-    for i in _names(words):
-        masked[i] = clean[i]
-    return masked
-
-
-def _masked_text(text: str) -> str:
-    clean = Redactor().text(text.encode("utf-8", "surrogatepass"))
-    return HOLE.sub(MASK, clean).decode("utf-8", "replace")
+        yield "".join(part if i % 2 else masked_text(part) for i, part in enumerate(parts))
 
 
 def _keys_in_paths(text: str) -> Iterator[str]:
@@ -84,15 +65,5 @@ def _keys_in_paths(text: str) -> Iterator[str]:
         yield from (raw[slice(*span)].decode() for span in keys_in_path(raw))
 
 
-def _names(words: Sequence[str]) -> list[int]:
-    """Return where words stand that only name variables, whose values are elsewhere."""
-    return [i for i, before in enumerate(words[:-1], 1) if before in ("--header-env", "--url-env")]
-
-
 def _spellings(word: str) -> tuple[str, str, str]:
     return json.dumps(word), json.dumps(word, ensure_ascii=False), f"'{word}'"
-
-
-def _clean(text: str) -> str:
-    """JSON can spell what is not a character (lone surrogates)."""
-    return text.encode("utf-8", "backslashreplace").decode()

@@ -75,7 +75,11 @@ def _is_key(segment: bytes, before: bytes) -> bool:
     if decoded is not None:  # the name of a file, or a key in base64 once more
         odd, usual = _count_pairs(decoded)
         return odd > usual
-    text = segment
+    return is_random(segment)
+
+
+def is_random(text: bytes) -> bool:
+    """Return whether a word of 16 characters and more is none that somebody chose."""
     if text.islower() or text.isupper():  # random text has what joins words beside both cases
         text = max(re.split(rb"[-_~]", text), key=len)
     odd, usual = _count_pairs(text)

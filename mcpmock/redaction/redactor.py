@@ -17,7 +17,6 @@ import msgspec
 from msgspec import field
 
 from mcpmock.cassette.model import embeddable
-from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.contents import is_content
 from mcpmock.protocol.messages import (
     Frame,
@@ -35,6 +34,7 @@ from .placeholders import HOLE, PLACEHOLDER
 from .redaction_rules import RedactionRules
 from .secret_formats import KindOf, options
 from .text_redactor import IsContent, Look, Replacement, TextRedactor, everywhere
+from .unfinished_text import UnfinishedText
 
 __all__ = ["HOLE", "PLACEHOLDER", "RULES", "Redactor", "redaction_of"]
 
@@ -43,12 +43,6 @@ RULES = 3
 
 _MAX_CACHED = 512
 """How many heads, fields and targets are remembered."""
-_MAX_UNFINISHED_BYTES = 1024
-_ENDS_IN_PLACEHOLDER = lazy_pattern(PLACEHOLDER + rb"[\w-]+:\d+\Z")
-_MARKER_BYTES = 50
-"""The line that begins a private key is no longer."""
-_KEY_LINES = lazy_pattern(rb"[\w+/=:,.\s-]*?(?=-----END)|[\w+/=:,.\s-]*+\Z")
-
 
 _T = TypeVar("_T")
 
@@ -56,10 +50,7 @@ _T = TypeVar("_T")
 class Redactor(TextRedactor, eq=False):
     """The redaction of one take, frame by frame."""
 
-    _in_key: bool = False
-    """Whether standard error stopped in the middle of a private key."""
-    _unfinished: bytes = b""
-    """The last line of standard error so far, if it is not finished."""
+    _stderr: UnfinishedText = field(default_factory=UnfinishedText)
     _cache: dict[Hashable, tuple[Any, int]] = field(default_factory=dict)
     """Heads, header fields and targets as recorded, and how many of their values were replaced."""
     _known_in_cache: int = 0
@@ -67,7 +58,7 @@ class Redactor(TextRedactor, eq=False):
 
     def read_again(self) -> None:
         """Begin again with the first frame, of the same take or of another."""
-        self._in_key, self._unfinished = False, b""
+        self._stderr = UnfinishedText()
 
     def frame(self, frame: Frame) -> Frame:
         """Return a frame without its secrets; the same object if it has none."""
@@ -209,24 +200,15 @@ class Redactor(TextRedactor, eq=False):
         return msgspec.structs.replace(meta, **new) if new else meta
 
     def _replace_in_stderr(self, raw: bytes) -> bytes:
-        """Replace secrets in standard error. It comes in pieces: a private key goes on in the next
-        one, and so may what stood at the end of a line that is not finished.
+        """Replace secrets in a piece of standard error, and what goes on of one that is in the
+        pieces before it.
         """
-        before = self._unfinished
-        rest = _KEY_LINES.match(raw) if self._in_key else None
-        if rest is None or not rest[0].strip():
-            clean = self.text(self._without_rest(before, raw))
+        key = self._stderr.rest_of_key(raw)
+        if key:
+            clean = self.table.placeholder("private-key", key) + self.text(raw[len(key) :])
         else:
-            clean = self.table.placeholder("private-key", rest[0]) + self.text(raw[rest.end() :])
-        seen = before + raw
-        begin = seen.rfind(b"-----BEGIN")
-        open_now = begin >= 0 and b"PRIVATE KEY" in seen[begin : begin + _MARKER_BYTES]
-        ended = seen.rfind(b"-----END") > begin
-        self._in_key = (open_now or self._in_key) and not ended
-        line = (before + clean).rpartition(b"\n")[2]
-        if _ENDS_IN_PLACEHOLDER.search(line):  # a secret that goes on belongs to its beginning
-            line = seen.rpartition(b"\n")[2]
-        self._unfinished = line[-_MAX_UNFINISHED_BYTES:]
+            clean = self.text(self._without_rest(self._stderr.line, raw))
+        self._stderr.add(raw, clean)
         return clean
 
     def _without_rest(self, before: bytes, raw: bytes) -> bytes:
@@ -239,8 +221,8 @@ class Redactor(TextRedactor, eq=False):
         whole, cut = before + raw, len(before)
         replacements = []
         for span, new in self._scan_text(whole, 0, self._assignments(whole)):
-            if span.start < cut < span.end:
-                self.table.learn(whole[span.start : cut], "secret")
+            if span.start < cut:
+                self.table.learn(whole[span.start : min(cut, span.end)], "secret")
             if span.end > cut:
                 replacements.append((Span(max(span.start - cut, 0), span.end - cut), new))
         return splice(raw, replacements)

@@ -17,6 +17,7 @@ from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.protocol.raw_json import Span
 
 from .encodings import BASE64_TEXT, decode_base64, without_colors
+from .names_beside import names_of_values
 from .secret_names import SECRET_ENDINGS, kind_of_name
 
 Found = tuple[Span, str]
@@ -25,11 +26,21 @@ KindOf = Callable[[str], str | None]
 """Gives the kind of secret that a name stands for."""
 
 _QUERY_NAMES = (
-    rb"(?:access_token|api_key|apikey|auth_token|client_secret|password|refresh_token|token)"
+    rb"(?:access_token|api_key|apikey|auth_token|client_secret|password|refresh_token|token|"
+    rb"X-(?:Amz|Goog)-Signature|Signature|sig)"
 )
 _QUERY = _QUERY_NAMES + rb"="
-_LONG_WORD = b"a"
-"""In place of a rare byte: 20 letters or digits in a row, which few words have."""
+_PREFIXES = (
+    *("AGE-SECRET-KEY-", "GOCSPX-", "SG.", "dckr_oat_", "dckr_pat_", "doo_v1_", "dop_v1_", "figd_"),
+    *("glsa_", "gsk_", "hf_", "hvs.", "lin_api_", "lin_oauth_", "npm_", "ntn_", "pplx-", "pypi-"),
+    *("pscale_tkn_", "r8_", "rk_live_", "rk_test_", "sbp_", "shpat_", "shpss_", "sk_live_"),
+    *("sk_test_", "tvly-", "whsec_", "xai-", "xapp-", "ya29."),
+)
+"""What the tokens of a service begin with; random letters follow."""
+_PREFIX = "|".join(map(re.escape, _PREFIXES)).encode()
+
+
+_Hint = tuple[int, re.Pattern[bytes]]
 
 
 class _Format(NamedTuple):
@@ -41,6 +52,10 @@ class _Format(NamedTuple):
     hints: Mapping[bytes, bytes]
     """By a byte that is rare in messages, and is in each of these secrets: what is around it. Other
     messages are never searched for `pattern`.
+    """
+    is_long: bool = False
+    """Whether each of them has 20 letters or digits in a row, as few words have: only there the
+    hints are looked for.
     """
 
 
@@ -61,7 +76,30 @@ _FORMATS = (
     _Format(
         "github",
         rb"\b(?P<secret>(?:gh[pousr]_[A-Za-z0-9]{20,}|github_pat_[A-Za-z0-9]{20,}\w*))",
-        {_LONG_WORD: rb"g(?:h[pousr]_|ithub_pat_)[A-Za-z0-9]"},
+        {b"_": rb"(?<=gh[pousr]_)|(?<=github_pat_)"},
+        is_long=True,
+    ),
+    _Format(
+        "token",
+        rb"(?<![\w-])(?P<secret>(?:%b)(?=[\w.-]{0,40}?[A-Za-z0-9]{20})[\w.-]*\w)" % _PREFIX,
+        {
+            sign.encode(): rb"(?=[\w.-]{20})(?:%b)"
+            % "|".join(f"(?<={re.escape(one)})" for one in _PREFIXES if one[-1] == sign).encode()
+            for sign in "_.-"
+        },
+        is_long=True,
+    ),
+    _Format(
+        "webhook",
+        rb"\b(?:slack\.com/services|discord(?:app)?\.com/api/webhooks)/"
+        rb"(?P<secret>[\w/-]*[A-Za-z0-9]{20}[\w/-]*)",
+        {b".": rb"com/(?:services|api/webhooks)/"},
+        is_long=True,
+    ),
+    _Format(
+        "atlassian",
+        rb"\b(?P<secret>ATATT3[\w=-]*[A-Za-z0-9]{20}[\w=-]*)",
+        {b"A": rb"TATT3"},
     ),
     _Format("gitlab", rb"(?<![\w-])(?P<secret>glpat-[\w-]{20,})", {b"-": rb"(?<=glpat-)"}),
     _Format("sk", rb"(?<![\w-])(?P<secret>sk-[A-Za-z0-9][\w-]{18,})", {b"-": rb"(?<=sk-)"}),
@@ -84,7 +122,7 @@ _FORMATS = (
         {b"@": rb"(?<=[^/]@)"},
     ),
     _Format(
-        "query",
+        "signature",
         rb"[?&](?P<name>" + _QUERY_NAMES + rb")=(?P<secret>[^&#\s\"\\]+)",
         {b"?": _QUERY, b"&": _QUERY},
     ),
@@ -108,9 +146,9 @@ _WINDOW_OVERLAP_BYTES = 1 << 10
 # --processor)
 _FOLD = bytes(range(256)).lower().replace(b"=", b":")
 _BETWEEN_NAME_AND_SIGN = bytes(
-    byte for byte in range(256) if not (bytes((byte,)).isalnum() or byte in b":=")
+    byte for byte in range(256) if not (bytes((byte,)).isalpha() or byte in b":=")
 )
-"""Whatever is no letter and no digit belongs to no word of a name (`words_of`)."""
+"""Whatever is no letter belongs to no word that decides (`words_of`)."""
 
 
 def _tree(words: Sequence[str]) -> str:
@@ -126,8 +164,10 @@ def _last_words() -> list[str]:
     return [word[::-1] for word in words if not any(word.endswith(one) for one in words - {word})]
 
 
+_VALUE = "eulav"
+"""`value` backwards: a member that may have its name beside it."""
 _TREE = _tree(_last_words())
-_SIGN_AND_LAST_WORD = re.compile(f":{_TREE}".encode())
+_SIGN_AND_LAST_WORD = re.compile(f":{_tree([*_last_words(), _VALUE])}".encode())
 _PROGRESS_TOKEN = b'"progressToken":'
 """The one name of MCP that ends like a secret's; every second message of a session may have it."""
 # Backwards, too: a pattern that has to end at the sign would be tried from each of 64 places. What
@@ -135,11 +175,14 @@ _PROGRESS_TOKEN = b'"progressToken":'
 # ahead for, because it may hold the sign of another.
 # speed: 0.9 us a message; one expression for both signs takes 2.5: it begins with no byte that
 # could be searched for (tools/bench.py --processor)
-_NAME_AT_SIGN = rb"[^0-9A-Za-z:=]*+(?=((?i:%b)[^\"'\\\r\n{}\[\],]{0,64}+\\?))" % _TREE.encode()
+_NAME_AT_SIGN = (
+    rb"[^0-9A-Za-z:=]*+(?:[0-9][^0-9A-Za-z:=]*+)?(?=((?i:%b)[^\"'\\\r\n{}\[\],]{0,64}+\\?))"
+    % _TREE.encode()
+)
 _COLON_AND_NAME = lazy_pattern(rb":(?<=[\"'\s\\\[:=]:)" + _NAME_AT_SIGN)
 _EQUALS_AND_NAME = lazy_pattern(b"=" + _NAME_AT_SIGN)
 _MAX_NAME_BYTES = 64
-# Base64, and what `_LONG_WORD` is the hint of, are looked for where there are so many letters in a
+# Base64, and the formats that have a long word, are looked for where there are so many letters in a
 # row that few words have as many.
 _LETTERS = bytes(0x61 if bytes((byte,)).isalnum() else 0x20 for byte in range(256))
 _MANY_LETTERS = b"a" * 20
@@ -150,6 +193,9 @@ _ESCAPES_AT_END = (
     rb"(?:[bfnrt]|u[0-9a-fA-F]{4})(?:[^0-9A-Za-z\\\"]++|\\(?:[bfnrt/]|u[0-9a-fA-F]{4}))*+"
     rb"\\*+[\"'][ \t]*+[:=]"
 )
+_OPTION_NAME = lazy_pattern(
+    rb"-(?:-|(?<=[\s\"']-)|(?<=\\[nrt]-))([A-Za-z][\w.-]{1,63}+)(?=[=\s\"'\\])"
+)
 # What is spelled as an escape without need: letters of a name, a mark in a URL. And colors.
 _SPELLINGS = {
     b"%": rb"[2-7][0-9A-Fa-f]",
@@ -159,24 +205,31 @@ _SPELLINGS = {
 }
 
 
-def _hint(byte: bytes) -> re.Pattern[bytes]:
-    """Return an expression for all that is suspicious around a byte."""
-    around = [one.hints[byte] for one in _FORMATS if byte in one.hints]
-    around += [_SPELLINGS[byte]] if byte in _SPELLINGS else []
-    before = b"" if byte == _LONG_WORD else re.escape(byte)
-    return lazy_pattern(before + b"(?:" + b"|".join(around) + b")")
-
-
 # speed: 0.03 us a search for one byte, if it is given as a number; `bytes in bytes` raises and
 # drops a TypeError first, which takes 0.2 (python -m timeit)
-_RARE_BYTES = sorted({byte for one in _FORMATS for byte in one.hints} | {*_SPELLINGS})
-_RARE_HINTS = [(byte[0], _hint(byte)) for byte in _RARE_BYTES if byte != _LONG_WORD]
-_IN_LONG_WORDS = _hint(_LONG_WORD)
-_ASSIGNMENT = lazy_pattern(
+def _hints(formats: Sequence[_Format], spellings: Mapping[bytes, bytes]) -> list[_Hint]:
+    """Return, by the byte, an expression for all that is suspicious around it."""
+    around: dict[bytes, list[bytes]] = {byte: [text] for byte, text in spellings.items()}
+    for one in formats:
+        for byte, text in one.hints.items():
+            around.setdefault(byte, []).append(text)
+    return [
+        (byte[0], lazy_pattern(re.escape(byte) + b"(?:" + b"|".join(texts) + b")"))
+        for byte, texts in sorted(around.items())
+    ]
+
+
+_RARE_HINTS = _hints([one for one in _FORMATS if not one.is_long], _SPELLINGS)
+_LONG_HINTS = _hints([one for one in _FORMATS if one.is_long], {})
+_QUOTED_ASSIGNMENT = lazy_pattern(
     rb"(?P<name>[\w.-]{3,64}+)[\"']?\s?[=:]\s?"
-    rb"(?:\"(?P<quoted>[^\"\\]*+(?:\\.[^\"\\]*+)*+)|'(?P<single>[^'\\]*+(?:\\.[^'\\]*+)*+))|"
-    rb"(?<![\w-])(?P<bare>[\w-]{3,64}+)=(?P<value>[^\s\"'&]++)",
+    rb"(?:\"(?P<quoted>[^\"\\]*+(?:\\.[^\"\\]*+)*+)|'(?P<single>[^'\\]*+(?:\\.[^'\\]*+)*+))",
     re.S,
+)
+_ASSIGNMENT = lazy_pattern(rb"(?<![\w-])(?P<name>[\w-]{3,64}+)=(?P<value>[^\s\"'&]++)")
+_IN_QUERY = lazy_pattern(rb"[?&](?P<name>[\w.-]{1,64}+)=(?P<value>[^&#\s\"'<>\\]++)")
+_WORD_BEHIND_NAME = lazy_pattern(
+    rb"(?<![\w.-])(?P<name>[A-Za-z_][\w.-]{2,63}+)(?:=|:[ \t]++)(?P<value>[^\s\"'`&|;,(){}<>\\]++)"
 )
 _ESCAPED_PAIR = lazy_pattern(
     rb"(?P<name>[\w.-]{3,64}+)(?P<quote>\\++[\"'])\s?[=:]\s?(?P=quote)"
@@ -187,10 +240,16 @@ _QUOTED_PAIR = lazy_pattern(
     rb"(?:\"(?P<quoted>[^\"\\]*+(?:\\.[^\"\\]*+)*+)\"|'(?P<single>[^'\\]*+(?:\\.[^'\\]*+)*+)')",
     re.S,
 )
-_LINE_START = rb"^[ \t]*+(?:[-+*<>$#|]{1,3}[ \t]++)?(?:export[ \t]++|set[ \t]++|ENV[ \t]++|\$env:)?"
-_VALUE = rb"(?:\"(?P<quoted>[^\"\r\n]++)\"|'(?P<single>[^'\r\n]++)'|(?P<bare>[^\s\"'][^\r\n]*+))"
+_LINE_START = (
+    rb"^[ \t]*+(?:[-+*<>$#|]{1,3}[ \t]++)?(?:--?|export[ \t]++|set[ \t]++|ENV[ \t]++|\$env:)?"
+)
+_VALUE_BEHIND_SIGN = (
+    rb"(?:\"(?P<quoted>[^\"\r\n]++)\"|'(?P<single>[^'\r\n]++)'|(?P<bare>[^\s\"'][^\r\n]*+))"
+)
 _LINE = lazy_pattern(
-    _LINE_START + rb"(?P<name>[A-Za-z_][\w.-]{2,63}+)(?P<sign>[ \t]*+=[ \t]*+|:[ \t]++)" + _VALUE,
+    _LINE_START
+    + rb"(?P<name>[A-Za-z_][\w.-]{2,63}+)(?P<sign>[ \t]*+=[ \t]*+|:[ \t]++)"
+    + _VALUE_BEHIND_SIGN,
     re.M,
 )
 _COLON_PAIR = lazy_pattern(
@@ -204,14 +263,18 @@ _OPTION = lazy_pattern(
     rb"(?<!\S)--?(?P<name>[A-Za-z][\w.-]{1,63}+)(?:=|\s++)"
     rb"(?:\"(?P<quoted>[^\"]++)\"|'(?P<single>[^']++)'|(?P<bare>[^\s\"'-][^\s\"']*+))"
 )
-_EVIDENT = {"private-key", "jwt", "github", "gitlab", "sk", "aws", "slack", "google"}
+_EVIDENT = {
+    *("private-key", "jwt", "token", "atlassian", "github", "gitlab", "sk", "aws", "slack"),
+    "google",
+}
 _EXAMPLE = lazy_pattern(
     rb"(?i)example|your|xxx|\*\*\*|\.\.\.|12345|abcde|0000|placeholder|redacted"
 )
 _MIN_DIFFERENT = 10
 """How many different characters random letters of this length have at least."""
 _COMMENT = lazy_pattern(rb"[ \t]++#.*|[ \t]++\Z")
-_SCHEME = lazy_pattern(rb"(?:Bearer|Basic|Token) (?=.)", re.S)
+_FIRST_WORD = lazy_pattern(rb"\S++")
+_SCHEME = lazy_pattern(rb"(?i:Bearer|Basic|Token) (?=.)", re.S)
 _PATTERNS = [(one.kind, lazy_pattern(one.pattern)) for one in _FORMATS]
 
 
@@ -225,14 +288,22 @@ def suspicious(data: bytes) -> bool:
     folded = bytearray(data).translate(_FOLD, _BETWEEN_NAME_AND_SIGN)
     folded.reverse()  # in half the time of a slice
     ends = _SIGN_AND_LAST_WORD.findall(folded)
-    if ends and len(ends) > data.count(_PROGRESS_TOKEN) and _names_secrets(data):
-        return True
+    if ends:
+        values = ends.count(f":{_VALUE}".encode())
+        if len(ends) - values > data.count(_PROGRESS_TOKEN) and _names_secrets(data):
+            return True
+        if values and any(map(kind_of_name, names_of_values(data))):
+            return True
     for byte, hint in _RARE_HINTS:
         if byte in data and hint.search(data):
             return True
+    if b"-" in data and any(map(kind_of_name, map(_text, {*_OPTION_NAME.findall(data)}))):
+        return True
     if data.translate(_LETTERS).rfind(_MANY_LETTERS) < 0:  # `find` takes longer
         return False
-    return bool(_BASE64_TEXT.search(data) or _IN_LONG_WORDS.search(data))
+    if _BASE64_TEXT.search(data):
+        return True
+    return any(byte in data and hint.search(data) for byte, hint in _LONG_HINTS)
 
 
 def respelled(data: bytes) -> bool:
@@ -272,15 +343,8 @@ def assignments(raw: bytes, kind_of: KindOf = kind_of_name) -> Iterator[Found]:
     """Yield the values that are assigned to names of secrets, in any notation: for logs and
     pages.
     """
-    for match in _ASSIGNMENT.finditer(raw):
-        group = next(name for name in ("quoted", "single", "value") if match[name] is not None)
-        kind = kind_of(_text(match["bare" if group == "value" else "name"]))
-        if kind is not None:
-            yield without_scheme(raw, Span(*match.span(group))), kind
-    for match in _ESCAPED_PAIR.finditer(raw):
-        kind = kind_of(_text(match["name"]))
-        if kind is not None:
-            yield without_scheme(raw, Span(*match.span("value"))), kind
+    for pattern in (_QUOTED_ASSIGNMENT, _ASSIGNMENT, _ESCAPED_PAIR):
+        yield from _behind_names(raw, pattern, kind_of)
     yield from _values(raw, _COLON_PAIR, kind_of)
 
 
@@ -299,27 +363,35 @@ def as_shown(raw: bytes, find: Callable[[bytes], Iterator[Found]]) -> Iterator[F
 
 def options(raw: bytes, kind_of: KindOf = kind_of_name) -> Iterator[Found]:
     """Yield the values of options for secrets in a command line that is one text: `sh -c`."""
-    for match in _OPTION.finditer(raw):
-        kind = kind_of(_text(match["name"]))
-        if kind is not None:
-            yield Span(*match.span(match.lastgroup or 0)), kind
+    return _behind_names(raw, _OPTION, kind_of)
 
 
 def settings(raw: bytes, kind_of: KindOf = kind_of_name) -> Iterator[Found]:
     """Yield the values that are assigned to names of secrets as settings are: `NAME=value` on a
-    line of its own, `"name": "value"`, a header. For the texts in messages, which are prose and
-    code too.
+    line of its own, `"name": "value"`, a header; elsewhere those that look like a secret. For the
+    texts in messages, which are prose and code too.
     """
-    for match in _QUOTED_PAIR.finditer(raw):
-        kind = kind_of(_text(match["name"]))
-        if kind is not None:
-            group = "quoted" if match["quoted"] is not None else "single"
-            yield without_scheme(raw, Span(*match.span(group))), kind
-    for match in _ESCAPED_PAIR.finditer(raw):
-        kind = kind_of(_text(match["name"]))
-        if kind is not None:
-            yield without_scheme(raw, Span(*match.span("value"))), kind
+    from .path_keys import is_random  # few messages have settings
+
+    for pattern in (_QUOTED_PAIR, _ESCAPED_PAIR, _IN_QUERY):
+        yield from _behind_names(raw, pattern, kind_of)
     yield from _values(raw, _LINE, kind_of)
+    for pattern, looks_secret in (
+        (_OPTION, _CREDENTIAL.fullmatch),
+        (_QUOTED_ASSIGNMENT, _CREDENTIAL.fullmatch),
+        (_WORD_BEHIND_NAME, is_random),
+    ):
+        for span, kind in _behind_names(raw, pattern, kind_of):
+            if looks_secret(raw[slice(*span)]):
+                yield span, kind
+
+
+def _behind_names(raw: bytes, pattern: re.Pattern[bytes], kind_of: KindOf) -> Iterator[Found]:
+    """Yield what an expression finds behind the names of secrets: its last group."""
+    for match in pattern.finditer(raw):
+        kind = kind_of(_text(match["name"]))
+        if kind is not None:
+            yield without_scheme(raw, Span(*match.span(match.lastgroup or 0))), kind
 
 
 def _values(raw: bytes, pattern: re.Pattern[bytes], kind_of: KindOf) -> Iterator[Found]:
@@ -327,17 +399,21 @@ def _values(raw: bytes, pattern: re.Pattern[bytes], kind_of: KindOf) -> Iterator
         kind = kind_of(_text(match["name"]))
         if kind is None:
             continue
-        group = next(name for name in ("quoted", "single", "bare") if match[name] is not None)
-        span = without_scheme(raw, Span(*match.span(group)))
-        if group == "bare":
+        bare = match.lastgroup == "bare"
+        span = without_scheme(raw, Span(*match.span(match.lastgroup or 0)))
+        if bare:
             comment = _COMMENT.search(raw, *span)
             span = span if comment is None else Span(span.start, comment.start())
+            # In front of a command, `API_KEY=x server --port 80`, it ends with the word.
+            word = _FIRST_WORD.match(raw, *span)
+            if word is not None and _CREDENTIAL.fullmatch(word[0]):
+                span = Span(*word.span())
         value, sign = raw[span.start : span.end], match["sign"]
         if _CODE.fullmatch(value) or value == match["name"]:
             continue
         environment = sign == b"=" and (match["name"].isupper() or not re.search(rb"\s", value))
         cookie = kind == "cookie" and b"=" in value
-        if group != "bare" or environment or cookie or _CREDENTIAL.fullmatch(value):
+        if not bare or environment or cookie or _CREDENTIAL.fullmatch(value):
             yield span, kind
 
 

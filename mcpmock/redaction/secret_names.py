@@ -17,7 +17,9 @@ SECRET_ENDINGS = frozenset({
     ("secret", "key"), ("private", "key"), ("signing", "key"), ("encryption", "key"),
     ("auth", "key"), ("account", "key"), ("shared", "key"), ("credential",), ("credentials",),
     ("authorization",), ("cookie",), ("connection", "string"), ("client", "assertion"),
-    ("code", "verifier"), ("subscription", "key"),
+    ("code", "verifier"), ("subscription", "key"), ("service", "key"), ("role", "key"),
+    ("master", "key"), ("ssh", "key"), ("x", "auth"), ("pass",), ("creds",), ("passwords",),
+    ("apikeys",), ("api", "keys"),
 })  # fmt: skip
 # A token is a credential unless the word before it names something that gives no access: a place in
 # a sequence, a call, or a unit of design or of text. The first is MCP's own (basic/utilities/
@@ -36,6 +38,12 @@ _NO_CREDENTIALS = frozenset({
     "text", "word", "stop", "mask", "pad", "padding", "eos", "bos", "eot", "unk", "sep", "cls",
     "special", "input", "output", "prompt", "completion", "lexer", "parser", "syntax", "separator",
 })  # fmt: skip
+_RUN_TOGETHER = (
+    *("password", "passwd", "passphrase", "apikey", "accesskey", "secretkey", "privatekey"),
+    *("accesstoken", "authtoken", "refreshtoken", "sessiontoken", "clientsecret"),
+)
+"""What a word may end in that is written as one: `PGPASSWORD`, `authtoken`."""
+_DIGITS = frozenset("0123456789")
 SESSION_ID = "session-id"
 """The kind of a session id, which only headers and queries name."""
 
@@ -62,10 +70,13 @@ def kind_of_name(name: str) -> str | None:
     none.
     """
     words = words_of(name)
-    if words[-1:] == ("token",) and words[-2:-1] and words[-2] in _NO_CREDENTIALS:
+    if words and words[-1] in _DIGITS and name[-2:-1] != ":":  # `API_KEY_2`, and no placeholder
+        words = words[:-1]
+    if words[-1:] in (("token",), ("pass",)) and words[-2:-1] and words[-2] in _NO_CREDENTIALS:
         return None
     for size in (2, 1):
         ending = words[-size:]
         if ending in SECRET_ENDINGS:
             return "-".join(ending)
-    return None
+    last = words[-1] if words else ""
+    return next((ending for ending in _RUN_TOGETHER if last.endswith(ending)), None)

@@ -30,6 +30,7 @@ from .encodings import (
     is_json,
 )
 from .json_escapes import spelling_of
+from .names_beside import names_beside
 from .placeholder_table import PlaceholderTable, unescaped
 from .placeholders import NUMBER_SUFFIX, PLACEHOLDER, spelled, unspelled
 from .redaction_rules import (
@@ -200,20 +201,22 @@ class TextRedactor(Struct, eq=False):
         """
         replacements: list[Replacement] = []
         mine = self._own_kinds(raw, depth) if rules else no_kind
+        beside = names_beside(raw, self._is_secret) if rules else {}
         for path, span in walk(raw):
             first = raw[span.start : span.start + 1]
             own = is_content(path)
+            named = [*path, beside[span.start]] if span.start in beside else path
             if first != b'"':
                 if own and first in _NUMBERS:
-                    replacements += self._number(raw, span, depth, path, mine(path))
+                    replacements += self._number(raw, span, depth, path, mine(named))
                 continue
             inside = Span(span.start + 1, span.end - 1)
             if depth <= 0:
                 self.table.path = path
-            kind = kind_of(path)
+            kind = kind_of(named)
             if kind is not None:
                 replacements += self._whole_string(raw, inside, kind)
-            elif own and (kind := mine(path)) is not None:
+            elif own and (kind := mine(named)) is not None:
                 replacements += self._own_string(raw, inside, kind)
             else:
                 look = Look(rules, declared or is_declaration(path), own)
@@ -221,6 +224,9 @@ class TextRedactor(Struct, eq=False):
         if rules or self._may_know(raw):
             replacements += self._scan_names(raw, depth, Look(rules, declared, own=False))
         return replacements
+
+    def _is_secret(self, name: str) -> bool:
+        return self.rules.kind_of(name) is not None
 
     def _own_kinds(self, raw: bytes, depth: int) -> KindOfPath:
         """Return what gives the kind of a value by the rules of the user."""

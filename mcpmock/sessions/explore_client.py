@@ -34,9 +34,9 @@ from mcpmock.platforms import KILL, signal_group
 from mcpmock.playback.miss import Miss
 from mcpmock.playback.player import Player, PlayerNote
 from mcpmock.playback.session_selection import PlayerOptions
-from mcpmock.printable import shell_command
 from mcpmock.protocol.messages import encode
 from mcpmock.recording.recorder import Ledger, Recorder
+from mcpmock.redaction.masks import masked_command
 from mcpmock.trials.oracle import Broken, Oracles, usual_failures
 
 from .explore import BASELINE_RUNS, ExploredPeer, encoded_as, end_session
@@ -100,7 +100,7 @@ class ExploredClient(ExploredPeer):
 
     def command(self, plan: Path) -> str:
         again = ["mcpmock", "explore", self.cassette.name, "--client", "--faults", str(plan)]
-        return shell_command([*again, "--", *self.words])
+        return masked_command([*again, "--", *self.words])
 
     def encoded(self, cassette: Cassette) -> bytes:
         return encoded_as(cassette, self.cassette)

@@ -39,11 +39,11 @@ from mcpmock.playback.client.driver import Driver
 from mcpmock.playback.client.expectations import Patience
 from mcpmock.playback.client.script import ClientScript, script_of
 from mcpmock.playback.timing import Timing
-from mcpmock.printable import shell_command
 from mcpmock.protocol import edit
 from mcpmock.protocol.messages import encode
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.recording.recorder import Ledger, Recorder
+from mcpmock.redaction.masks import masked_command
 from mcpmock.trials.oracle import Broken, Oracles, usual_failures
 
 from .drive import session_number
@@ -120,7 +120,7 @@ class ExploredServer(ExploredPeer):
 
     def command(self, plan: Path) -> str:
         again = [self.cassette.name, "--faults", str(plan), *self.words]
-        return shell_command(["mcpmock", "drive", *again])
+        return masked_command(["mcpmock", "drive", *again])
 
     def encoded(self, cassette: Cassette) -> bytes:
         return encoded_as(cassette, self.cassette)

@@ -37,8 +37,9 @@ class Reach(Struct, eq=False):
     def lose(self, url: str, why: str) -> None:
         """Note that the server is not reached now."""
         if not self.failing:
-            # Queries often hold secrets.
-            self.say(str(CannotReach(url.partition("?")[0], why)))
+            from mcpmock.redaction.masks import masked_url  # most servers are reached
+
+            self.say(str(CannotReach(masked_url(url), why)))
         self.failing = True
 
     @property

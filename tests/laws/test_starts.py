@@ -48,16 +48,16 @@ main()
     ("arguments", "unneeded", "modules", "attrs_classes"),
     [
         (["proxy", "--", "{server}"], [*_HTTP, "mcpmock.playback", "mcpmock.redaction"], 52, 0),
-        (["record", "-o", "{new}", "--", "{server}"], [*_HTTP, "rich", "mcpmock.playback"], 72, 2),
+        (["record", "-o", "{new}", "--", "{server}"], [*_HTTP, "rich", "mcpmock.playback"], 74, 2),
         (
             ["replay", "{file}"],
             [*_HTTP, "rich", "mcpmock.recording", "mcpmock.playback.plan.builder"],
             96,
             24,
         ),
-        (["control"], ["pytest", "mcpmock.semantic_diff", "mcpmock.view.report"], 203, 127),
-        (["drive", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 101, 12),
-        (["verify", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 100, 12),
+        (["control"], ["pytest", "mcpmock.semantic_diff", "mcpmock.view.report"], 205, 127),
+        (["drive", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 103, 12),
+        (["verify", "{file}", "--", "{server}"], [*_HTTP, "rich", *_REPORTS], 102, 12),
     ],
     ids=lambda value: value[0] if isinstance(value, list) else None,
 )

@@ -18,6 +18,12 @@ from tests.redaction.test_secret_names import ORDINARY_NAMES, SECRET_NAMES
 
 GITHUB = "ghp_" + "a1B2" * 9
 JWT = "eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0In0.c2lnbmF0dXJl"
+RANDOM = "a1B2c3D4" * 3
+PREFIXES = [
+    *("AGE-SECRET-KEY-", "GOCSPX-", "SG.", "dckr_pat_", "dop_v1_", "figd_", "glsa_", "gsk_", "hf_"),
+    *("hvs.", "lin_api_", "npm_", "ntn_", "pplx-", "pypi-", "r8_", "rk_live_", "sbp_", "shpat_"),
+    *("sk_live_", "tvly-", "whsec_", "xai-", "xapp-1-A02BCDEF-123-", "ya29."),
+]
 PEM = (
     "-----BEGIN RSA PRIVATE KEY-----\\nMIIEpAIBAAKCAQEA0Z3VS5JJcds3\\n-----END RSA PRIVATE KEY-----"
 )
@@ -68,6 +74,20 @@ def test_what_is_no_secret_is_the_very_same_object(raw: bytes) -> None:
         ("sk-" + "a" * 24, "mcpmock:secret:sk:1"),
         ("key AKIAIOSFODNN7EXAMPLE.", "key mcpmock:secret:aws:1."),
         ("xoxb-1234567890-abc", "mcpmock:secret:slack:1"),
+        *((f"a {one}{RANDOM} b", "a mcpmock:secret:token:1 b") for one in PREFIXES),
+        (f"ATATT3xF{RANDOM}_=12", "mcpmock:secret:atlassian:1"),
+        (
+            f"https://hooks.slack.com/services/T0/B0/{RANDOM}",
+            "https://hooks.slack.com/services/mcpmock:secret:webhook:1",
+        ),
+        (
+            f"https://discord.com/api/webhooks/123/{RANDOM}?wait=1",
+            "https://discord.com/api/webhooks/mcpmock:secret:webhook:1?wait=1",
+        ),
+        (
+            "https://h/o?X-Amz-Signature=0a1b&x=1",
+            "https://h/o?X-Amz-Signature=mcpmock:secret:signature:1&x=1",
+        ),
         ("AIza" + "a" * 35, "mcpmock:secret:google:1"),
         (f"token {JWT}", "token mcpmock:secret:jwt:1"),
         ("Authorization: Bearer abcdefghijkl.mn", "Authorization: Bearer mcpmock:secret:bearer:1"),

@@ -341,8 +341,10 @@ class _ClientExchange:
         return self._own_answer(502, "Bad Gateway", why)
 
     def _own_answer(self, status: int, reason: str, why: str) -> list[Frame]:
+        from mcpmock.redaction.masks import masked_urls  # most sessions need no answer of ours
+
         response = HttpResponse(status, reason, [("Content-Type", "text/plain")])
-        text = f"mcpmock: {why}\n".encode("utf-8", "replace")
+        text = f"mcpmock: {masked_urls(why)}\n".encode("utf-8", "replace")
         return [
             Frame(S2C, fact=response, exchange=self.number),
             Frame(S2C, text, fact=HttpBody(), exchange=self.number),
