@@ -38,7 +38,7 @@ from .unfinished_text import UnfinishedText
 
 __all__ = ["HOLE", "PLACEHOLDER", "RULES", "Redactor", "redaction_of"]
 
-RULES = 3
+RULES = 4
 """The version of the rules, written into the header of every take."""
 
 _MAX_CACHED = 512

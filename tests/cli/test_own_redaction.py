@@ -51,7 +51,7 @@ def test_scan_and_redact_by_the_same_rules(run: Run, file: Path) -> None:
     assert CUSTOMER.encode() not in data
     assert b'"mcpmock:secret:account-number:2"' in data
     own = {"keys": ["customer*"], "paths": ["$.params.arguments.account"]}
-    assert {"rules": 3, "own": own} == load(file).takes[0].header.redaction
+    assert {"rules": 4, "own": own} == load(file).takes[0].header.redaction
     assert load(file).takes[0].sealed
     assert "no secrets" in run("redact", *RULES, file)[2]
     assert data == file.read_bytes()
