@@ -39,7 +39,8 @@ class Reach(Struct, eq=False):
         if not self.failing:
             from mcpmock.redaction.masks import masked_url  # most servers are reached
 
-            self.say(str(CannotReach(masked_url(url), why)))
+            # Queries often hold secrets that nothing gives away.
+            self.say(str(CannotReach(masked_url(url.partition("?")[0]), why)))
         self.failing = True
 
     @property
