@@ -29,6 +29,7 @@ from .output import (
     encodable,
     one_line,
     say,
+    shown_file,
     text_limit,
     without_secrets,
     wrap,
@@ -149,7 +150,7 @@ class CheckOutput:
         if checked.calls.untimed:
             self._untimed.append(name)
         if self.checking.junit is not None:
-            self._suites.append(self._suite(without_secrets(printable(str(name))), checked))
+            self._suites.append(self._suite(shown_file(name), checked))
         if self.checking.write_baseline is not None:
             self._baseline |= _baseline_lines(checked)
         if self.checking.sarif is not None:
@@ -161,15 +162,13 @@ class CheckOutput:
     def _add_unreadable(self, name: Path | str, error: CassetteError) -> None:
         text = without_secrets(str(error))
         failure = JunitFailure(_DAMAGE, text, error=True)
-        self._suites.append(
-            JunitSuite(without_secrets(str(name)), _SUITE, [JunitCase(_DAMAGE, failure)])
-        )
+        self._suites.append(JunitSuite(shown_file(name), _SUITE, [JunitCase(_DAMAGE, failure)]))
         self._results.append(SarifResult(_DAMAGE, _ABOUT[_DAMAGE], Level.ERROR, text, name))
         if self.checking.format == "github":
             click.echo(_annotation(name, _Shown(0, Level.ERROR, text, _DAMAGE)))
 
     def _lines(self, name: Path | str, checked: CheckedFile) -> Iterator[str]:
-        shown_name = without_secrets(printable(str(name)))
+        shown_name = shown_file(name)
         for one in self._shown(checked):
             place = f"{shown_name}:{one.line}" if one.line else shown_name
             text = f"{one.text} [{one.title}]" if one.title else one.text
@@ -187,7 +186,7 @@ class CheckOutput:
     def _annotations(self, name: Path | str, checked: CheckedFile) -> Iterator[str]:
         for one in self._shown(checked):
             yield _annotation(name, one)
-        yield self._verdict(without_secrets(printable(str(name))), checked)
+        yield self._verdict(shown_file(name), checked)
 
     def _shown(self, checked: CheckedFile) -> list[_Shown]:
         """Return what is printed of a file, in the order of its lines."""

@@ -233,6 +233,11 @@ def without_secrets(message: str) -> str:
     return masked_urls(message)
 
 
+def shown_file(file: Path | str) -> str:
+    """Return what a report calls a file or a URL."""
+    return without_secrets(printable(str(file)))
+
+
 def say_waiting(text: str, console: ConsoleOptions) -> None:
     """Say on a terminal, where silence looks like a hang, what the command waits for."""
     if is_terminal(sys.stderr) and not (console.quiet or console.json):
