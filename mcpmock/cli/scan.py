@@ -16,7 +16,7 @@ from mcpmock.printable import many, mcpmock_command, printable
 
 from .option_table import TableCommand, options
 from .options_files import MANY_FILES, list_files, work_on_each
-from .output import encodable, shown_file
+from .output import encodable, shown_file, without_secrets
 from .reports import Report, print_each
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def scan(
 def _report(
     path: Path | str, found: list[SecretFound], *, options: list[str], verbose: bool
 ) -> Report:
-    command = mcpmock_command("redact", shown_file(path), options=options)
+    command = mcpmock_command("redact", without_secrets(str(path)), options=options)
     return Report(
         status=int(bool(found)),
         lines=_lines(shown_file(path), found, verbose=verbose),
