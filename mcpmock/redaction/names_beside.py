@@ -57,7 +57,8 @@ def names_beside(raw: bytes, is_secret: Callable[[str], bool]) -> Mapping[int, s
         return {}
     names: dict[int, str] = {}
     objects: dict[int, _NamedValue] = {}
-    behind_option, option = [], ""
+    option = ""
+    behind_option: list[str | int] = []
     for path, span in walk(raw):
         if not 0 < len(path) <= _MAX_STEPS:
             continue
