@@ -35,6 +35,7 @@ from mcpmock.protocol.messages import (
     SseMeta,
     Stderr,
     StreamEnd,
+    parse_items,
 )
 from mcpmock.protocol.revisions import initialized_version
 
@@ -225,7 +226,7 @@ class Player(Stage):
         match live.content:
             case _ if live.size:
                 self._own_answers += answer_too_long(live)
-            case Batch() if len(live.items) > MAX_BATCH_MESSAGES and not self._is_recorded(live):
+            case Batch() if self._is_too_large(live):
                 self._own_answers += answer_large_batch(live)
             case Request() | Batch() if live.is_posted and live.requests:
                 answered = self._answer_recorded(live, now)
@@ -519,6 +520,10 @@ class Player(Stage):
         paths = self.selection.paths | self._assembly.paths
         is_path = live.head is not None and live.head.path in paths
         return answer_without_result(live, is_path=is_path, in_session=self.in_session)
+
+    def _is_too_large(self, batch: ClientMessage) -> bool:
+        items = parse_items(batch.frame.raw)
+        return len(items) > MAX_BATCH_MESSAGES and not self._is_recorded(batch)
 
     def _is_recorded(self, live: ClientMessage) -> bool:
         """Return whether any candidate has an equal message, used or not."""

@@ -44,19 +44,24 @@ class ClientMessage:
     """How long it is, where it is too long to be parsed; `frame` then holds its beginning."""
 
     content: Content = attrs.field(init=False)
-    name: str = attrs.field(init=False)
+    name: str = attrs.field(init=False, default="noise")
     """What it is called in notes and misses: of a request or notification the method."""
-    items: Sequence[Content] = attrs.field(init=False)
-    """The members of a batch, else the message alone."""
-    requests: Sequence[Request] = attrs.field(init=False)
+    requests: Sequence[Request] = attrs.field(init=False, default=())
     """The requests in it: of a batch there may be several."""
     _subject: MatchSubject | None = attrs.field(init=False, default=None)
 
     def __attrs_post_init__(self) -> None:
         content = self.content = self.frame.content
-        self.name = _name(content)
-        self.items = parse_items(self.frame.raw) if isinstance(content, Batch) else (content,)
-        self.requests = [item for item in self.items if isinstance(item, Request)]
+        if isinstance(content, (Request, Notification)):
+            self.name = content.method
+            self.requests = (content,) if isinstance(content, Request) else ()
+        elif isinstance(content, HttpRequest):
+            self.name = f"{content.method} {content.path}"
+        elif isinstance(content, Response):
+            self.name = "response"
+        elif isinstance(content, Batch):
+            items = parse_items(self.frame.raw)
+            self.requests = [item for item in items if isinstance(item, Request)]
 
     @property
     def exchange(self) -> int | None:
@@ -96,14 +101,6 @@ class ClientMessage:
         if isinstance(self.frame.fact, HttpRequest):
             return False
         return self.head is None or self.head.method == "POST"
-
-
-def _name(content: Content) -> str:
-    if isinstance(content, (Notification, Request)):
-        return content.method
-    if isinstance(content, HttpRequest):
-        return f"{content.method} {content.path}"
-    return "response" if isinstance(content, Response) else "noise"
 
 
 @attrs.define(eq=False, repr=False)
