@@ -358,7 +358,7 @@ class KnownAnswers:
 
     def _take_bodiless(self, head: HttpRequest, x: int, now: float) -> None:
         found = [(one, one.find_bodiless(head)) for one in self.cursors]
-        if not self.asked or self._is_over or any(number is None for _, number in found):
+        if not self.asked or self.is_over or any(number is None for _, number in found):
             raise _Unknown
         if head.method == "DELETE":
             if self._waits.since_s or self._later or self._has_open_call:
@@ -367,7 +367,8 @@ class KnownAnswers:
         self._use(found, now)
 
     @property
-    def _is_over(self) -> bool:
+    def is_over(self) -> bool:
+        """Whether the client has ended the session."""
         return self.ended or self.deleted_on is not None
 
     @property
@@ -378,7 +379,7 @@ class KnownAnswers:
 
     def _take(self, frame: Frame, now: float) -> None:
         content = frame.content
-        if self._is_over and (self.ended or type(content) is not StreamEnd):
+        if self.is_over and (self.ended or type(content) is not StreamEnd):
             raise _Unknown
         if type(content) is Request:
             self._take_request(frame, content, now)

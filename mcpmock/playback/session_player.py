@@ -129,9 +129,7 @@ class SessionPlayer(Player):
 
     def _receive_end(self, live: ClientMessage, now: float) -> None:
         super()._receive_end(live, now)
-        lead = self._candidates.lead
-        if lead is not None and lead.answered:
-            self._note_selected(lead.plan.episode, alone=True)
+        self._note_over()
 
     def _receive_other(self, live: ClientMessage, now: float) -> None:
         super()._receive_other(live, now)
@@ -180,6 +178,7 @@ class SessionPlayer(Player):
         """End it as the client does on this exchange, unless the recorded server refused."""
         if live is not None and not self._refuses(live):
             self._over = True
+            self._note_over()
             for candidate in self._candidates.all:
                 candidate.end_session(live, now)
 
@@ -196,14 +195,20 @@ class SessionPlayer(Player):
         alone = len(known.cursors) == 1
         if known.asked:
             self._note_selected(known.episode, alone=alone)
+        if known.is_over and known.answered:
+            self._note_selected(known.episode, alone=True)
         if known.ended:
-            if known.answered:
-                self._note_selected(known.episode, alone=True)
             self._closing = self._closing or CLIENT_CLOSED
 
     def _note_lead(self) -> None:
         lead = self._candidates.all[0]
         self._note_selected(lead.plan.episode, alone=len(self._candidates.all) == 1)
+
+    def _note_over(self) -> None:
+        """Note that the session was the one that led when the client ended it."""
+        lead = self._candidates.lead
+        if lead is not None and lead.answered:
+            self._note_selected(lead.plan.episode, alone=True)
 
     def _note_selected(self, episode: Episode, *, alone: bool) -> None:
         """Let the selection know what this session is: others take other episodes first."""

@@ -376,6 +376,21 @@ def test_a_session_that_is_over() -> None:
     assert 0 == player_of(played).missed
 
 
+@pytest.mark.parametrize("how", [{}, {"order": "strict"}])
+@pytest.mark.parametrize("recorded", [[], [bodiless(9, "DELETE"), accepts(9, 200)]])
+def test_a_session_that_is_over_was_played(recorded: Steps, how: dict[str, Any]) -> None:
+    """By a DELETE too: of two equal ones the first was played, though it might be either."""
+    twice = over_http(in_session(2, *OPENING, *recorded))
+    twice.takes *= 2
+    played = replay_http(twice, **how)
+    played.hears(0, post(901, INITIALIZE), post(902, INITIALIZED, session="live-1"))
+    past = player_of(played).selection.past
+
+    assert set() == past.played
+    played.hears(2, bodiless(7, "DELETE"))
+    assert {(0, 2)} == past.played
+
+
 def test_what_came_before_the_end_is_over() -> None:
     """A session that was ended answers nothing any more that was recorded before, and what was
     recorded behind it as recorded.
