@@ -62,6 +62,7 @@ TESTS_ELSEWHERE = {
     ],
     "redaction": ["tests/playback/test_placeholders.py", "tests/playback/test_own_redaction.py"],
     "semantic_diff": ["tests/laws/test_diff.py"],
+    "sessions": ["tests/api/test_virtual_time.py"],
 }
 """The tests of a room that do not stand in `tests/ROOM`."""
 _NOT_SWAPPED = 3
