@@ -285,8 +285,7 @@ class SessionSelection:
         """The tools that every recorded list with annotations calls read-only."""
         tools = [tool for take in self.cassette.takes for tool in _listed_tools(take.events)]
         return frozenset(
-            {name for name, read_only in tools if read_only}
-            - {name for name, read_only in tools if not read_only}
+            {name for name, _ in tools} - {name for name, read_only in tools if not read_only}
         )
 
     def may_be_asked_again(self, request: Request) -> bool:

@@ -11,11 +11,13 @@ from msgspec import UNSET
 from mcpmock.matching.match_rule import MatchRules
 from mcpmock.options.replay import MissAction
 from mcpmock.pipeline.stage import Send
-from mcpmock.playback.miss import STUBBED, Miss, NearMiss, miss_error
+from mcpmock.playback.miss import STUBBED, Miss, NearMiss, hide_secrets, miss_error
 from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
+from mcpmock.playback.request_assembly import ClientMessage
 from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.stateless_player import StatelessPlayer
 from mcpmock.playback.variables import Mismatch
+from mcpmock.protocol.messages import HttpRequest
 from tests.support import (
     STREAM,
     answers,
@@ -204,3 +206,22 @@ def test_a_posted_body_that_is_no_message(stateless: bool) -> None:
     assert isinstance(miss, Miss)
     assert '5 bytes, no JSON-RPC message; nothing answers it: "hello"' in miss.sentence
     assert 2 == player.missed
+
+
+def test_what_a_miss_says_of_heads() -> None:
+    """Of a header that differs both values, and no secret of a head, wherever it stands."""
+    head = HttpRequest("POST", "/mcp", [("Authorization", "Bearer zK3q9Xw74711")])
+    live = ClientMessage(c2s(request(1, "x", {"a": "is zK3q9Xw74711"})), head)
+    differs = Mismatch("header.accept", "a/a", "b/b")
+    [told], _ = hide_secrets(
+        [
+            NearMiss(
+                1, "different", (differs, Mismatch("$.a", "no", "is zK3q9Xw74711", ("params", "a")))
+            )
+        ],
+        live,
+        {},
+    )
+
+    assert differs == told.differences[0]
+    assert "is mcpmock:secret:authorization:1" == told.differences[1].live
