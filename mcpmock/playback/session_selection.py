@@ -127,14 +127,13 @@ def _lists_files(take: Take) -> bool:
     return any(event.m is not UNSET and name in bytes(event.m) for event in events)
 
 
-@attrs.define
-class PlayedSessions:
+class PlayedSessions(Struct, eq=False):
     """Which episodes of a cassette live sessions were played from, by name."""
 
-    played: set[tuple[int, int]] = attrs.field(factory=set)
-    led: dict[tuple[int, int], int] = attrs.field(factory=dict)
+    played: set[tuple[int, int]] = field(default_factory=set)
+    led: dict[tuple[int, int], int] = field(default_factory=dict)
     """The turn in which a session last answered from an episode first."""
-    turns: count[int] = attrs.field(factory=lambda: count(1))
+    turns: count[int] = field(default_factory=lambda: count(1))
 
 
 @attrs.define(eq=False, repr=False, slots=False)
