@@ -276,6 +276,8 @@ SIGNALLED = ("end", {"d": "c2s", "signal": 15})
         ((*ASKED, c(b'{"jsonrpc":"2.0","id":"r"}'), s(response(1))), False),
         ((*ASKED, c(response("z")), s(response(1))), False),
         ((*ASKED, c(response("r")), c(response("r")), s(response(1))), False),
+        # An id that is used again before its answer.
+        ((*LIST, *LIST, s(response(1))), False),
         # What names a call that there was not.
         ((*LIST, s(response(1)), c(cancelled(1))), True),
         ((*LIST, s(response(1)), c(cancelled("z"))), False),

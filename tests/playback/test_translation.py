@@ -18,7 +18,7 @@ from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
 from mcpmock.playback.translation import revision_asked, revisions_spoken, translate
 from mcpmock.protocol.error_codes import METHOD_NOT_FOUND, NOTHING_RECORDED
-from mcpmock.protocol.messages import Frame, parse
+from mcpmock.protocol.messages import Frame, HttpRequest, parse
 from mcpmock.protocol.methods import REVISIONS
 from tests.support import (
     INITIALIZE,
@@ -382,6 +382,17 @@ def test_a_modern_client_over_http() -> None:
     answer = response(9, {"resultType": "complete"}).decode()
     assert ["900 200 application/json", f"900 {answer}", "900 eof"] == called
     assert ["901 405", "901 eof"] == played.hears(0, get(901))
+
+
+def test_the_fields_of_a_request_in_the_other_era() -> None:
+    """They say what its message is, as those of a modern client."""
+    [*_, found] = HTTP_LEGACY.episodes()
+    frames = [event.frame for event in translate(found, "2026-07-28").events]
+    heads = [one.fact for one in frames if one and isinstance(one.fact, HttpRequest)]
+
+    assert [("tools/call", "x")] == [
+        (head.header("mcp-method"), head.header("mcp-name")) for head in heads
+    ]
 
 
 @pytest.mark.parametrize(
