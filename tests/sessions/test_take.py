@@ -97,6 +97,22 @@ async def test_a_sibling_is_joined(
     assert 1 == [take.header.sibling_of for take in joined].count(file.name)
 
 
+async def test_siblings_that_cannot_be_joined(
+    monkeypatch: pytest.MonkeyPatch, stage: Stage, tmp_path: Path
+) -> None:
+    """It is said, and the session is recorded all the same."""
+
+    def fail(_file: Path) -> None:
+        raise FULL
+
+    monkeypatch.setattr("mcpmock.sessions.take.join_siblings", fail)
+    file = tmp_path / "a.jsonl"
+
+    assert 3 == await stage.record(file)
+    assert [f"{file}: its siblings are not joined: {FULL}"] == stage.said
+    assert load(file).takes[0].sealed
+
+
 async def test_two_takes_of_one_sibling(autojump_clock: MockClock, tmp_path: Path) -> None:
     """A further take of the same run, and a process with the same id, go into the same sibling."""
     file = tmp_path / "a.jsonl"

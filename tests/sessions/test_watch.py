@@ -114,6 +114,19 @@ async def test_who_may_follow(tmp_path: Path) -> None:
             assert b"initialize" not in got
 
 
+async def test_another_method(tmp_path: Path) -> None:
+    """Nothing can be sent to a page."""
+    async with (
+        watching(tmp_path / "a.jsonl") as (port, _),
+        await trio.open_tcp_stream("127.0.0.1", port) as stream,
+    ):
+        asked = b"POST / HTTP/1.1\r\nHost: 127.0.0.1:%d\r\nContent-Length: 0\r\n\r\n"
+        await stream.send_all(asked % port)
+        got = b"".join([part async for part in stream])
+
+    assert got.startswith(b"HTTP/1.1 405 ")
+
+
 async def test_a_request_without_a_body(tmp_path: Path) -> None:
     """HEAD may have no body in its answer; the page goes on."""
     async with watching(tmp_path / "a.jsonl") as (port, _):
