@@ -225,3 +225,17 @@ def test_what_a_miss_says_of_heads() -> None:
 
     assert differs == told.differences[0]
     assert "is mcpmock:secret:authorization:1" == told.differences[1].live
+
+
+@pytest.mark.parametrize(
+    ("rules", "said"),
+    [
+        (("$.a",), "; allow with --ignore '$.a'"),
+        (("$.a", "$.b"), "; allow with --ignore '$.a' and 1 more rule"),
+    ],
+)
+def test_the_rules_that_a_line_has_room_for(rules: tuple[str, ...], said: str) -> None:
+    """One, and how many more."""
+    near = NearMiss(1, "different", rules=tuple(("ignore", rule) for rule in rules))
+
+    assert Miss("x", (near,)).sentence.endswith(said)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcpmock.cassette.model import Cassette
-from mcpmock.matching.match_rule import MatchRules
+from mcpmock.matching.match_rule import TOOL_ALONE, MatchRules
 from mcpmock.options.replay import ReplayOptions, SessionUse
 from mcpmock.playback.candidates import Candidate
 from mcpmock.playback.plan.steps import bare
@@ -43,6 +43,7 @@ def session() -> str:
 def test_what_a_player_does_by_default() -> None:
     """It is what the options of a user say by default."""
     assert PlayerOptions.of(ReplayOptions()) == PlayerOptions()
+    assert PlayerOptions.of(ReplayOptions(match="tool")).rules == MatchRules.parse(TOOL_ALONE)
 
 
 def test_another_pace() -> None:
