@@ -228,9 +228,10 @@ class Correlation(Struct, eq=False):
         return Attribution(request.method, call)
 
     def _note_response(self, requester: _Sender, response: Response) -> Attribution:
-        if response.id is None:
+        id_ = response.id
+        if id_ is None:
             return _NAMES_NO_CALL
-        for id_ in filter(None, (response.id, number_meant(response.id))):
+        while id_ is not None:
             call = requester.open.find(id_)
             if call is not None:
                 requester.close(call)
@@ -238,6 +239,7 @@ class Correlation(Struct, eq=False):
             call = requester.closed.find(id_)
             if call is not None:
                 return Attribution(call.request.method, call, True)
+            id_ = number_meant(id_)
         return _ANSWERS_NO_CALL
 
     def _note_notification(self, direction: Direction, notification: Notification) -> Attribution:

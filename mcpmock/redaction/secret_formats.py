@@ -190,6 +190,7 @@ _ESCAPES_AT_END = (
     rb"(?:[bfnrt]|u[0-9a-fA-F]{4})(?:[^0-9A-Za-z\\\"]++|\\(?:[bfnrt/]|u[0-9a-fA-F]{4}))*+"
     rb"\\*+[\"'][ \t]*+[:=]"
 )
+_DASH = b"-"[0]
 _OPTION_NAME = lazy_pattern(
     rb"-(?:-|(?<=[\s\"']-)|(?<=\\[nrt]-))([A-Za-z][\w.-]{1,63}+)(?=[=\s\"'\\])"
 )
@@ -294,7 +295,7 @@ def suspicious(data: bytes) -> bool:
     for byte, hint in _RARE_HINTS:
         if byte in data and hint.search(data):
             return True
-    if b"-" in data and any(map(kind_of_name, map(_text, {*_OPTION_NAME.findall(data)}))):
+    if _DASH in data and any(map(kind_of_name, map(_text, {*_OPTION_NAME.findall(data)}))):
         return True
     if data.translate(_LETTERS).rfind(_MANY_LETTERS) < 0:  # `find` takes longer
         return False

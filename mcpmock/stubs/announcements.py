@@ -11,8 +11,8 @@ import attrs
 
 from mcpmock.protocol import edit
 
-from .call import UPDATED, subscription_meta
-from .script import Arguments, StubMessage, StubScript
+from .call import subscription_meta
+from .script import UPDATED, Arguments, StubMessage, StubScript
 
 TimedMessage = tuple[float, bytes]
 """The delay in seconds, and the message."""

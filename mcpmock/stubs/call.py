@@ -20,11 +20,10 @@ from mcpmock.protocol.messages import Request, decode, encode, member
 from mcpmock.protocol.methods import LAST_LEGACY
 from mcpmock.protocol.revisions import is_modern
 
-from .script import Arguments, StubEntry
+from .script import LOGGED, UPDATED, Arguments, StubEntry
 
 META = "io.modelcontextprotocol/"
 LOG_LEVELS = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
-LOGGED, UPDATED = "notifications/message", "notifications/resources/updated"
 
 
 class Question(NamedTuple):

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from mcpmock.playback.variables import Mismatch
 
 Arguments = dict[str, Any]
+LOGGED, UPDATED = "notifications/message", "notifications/resources/updated"
 _VARIABLE = lazy_pattern(r"\{(\+?)(\w+)(\*?)\}")
 
 
@@ -232,10 +233,16 @@ class StubScript:
         return {"name": self.name, **title, "version": self.version}
 
     @property
+    def takes_log_levels(self) -> bool:
+        """Whether clients can say which log messages they want."""
+        return "logging" in self.capabilities or LOGGED in self.methods_used
+
+    @property
     def takes_subscriptions(self) -> bool:
         """Whether clients can subscribe to resources."""
         resources = self.capabilities.get("resources")
-        return isinstance(resources, dict) and resources.get("subscribe") is True
+        declared = isinstance(resources, dict) and resources.get("subscribe") is True
+        return declared or UPDATED in self.methods_used
 
     @property
     def methods_used(self) -> Iterator[str]:

@@ -34,9 +34,7 @@ from . import script as written
 from .announcements import messages_for_listener, timed_messages
 from .call import (
     LOG_LEVELS,
-    LOGGED,
     META,
-    UPDATED,
     InputRequired,
     Question,
     Steps,
@@ -249,8 +247,6 @@ class StubServer(Stage):
     def _own_result(self, call: StubCall) -> written.Arguments | None:
         """Answer what needs no entry; give None for all else. Raises StubError for bad params."""
         script = self.script
-        logs = "logging" in script.capabilities or LOGGED in script.methods_used
-        updates = script.takes_subscriptions or UPDATED in script.methods_used
         match call.method:
             case method if method in LISTS:
                 return {LISTS[method].member: []}
@@ -258,13 +254,13 @@ class StubServer(Stage):
                 return handshake(script, method, call.params)
             case "ping":
                 return {}
-            case "logging/setLevel" if logs:
+            case "logging/setLevel" if script.takes_log_levels:
                 level = call.text("level")
                 if level not in LOG_LEVELS:
                     raise StubError(codes.INVALID_PARAMS, f"Unknown level: {level}")
                 self.session.log_level = level
                 return {}
-            case "resources/subscribe" | "resources/unsubscribe" if updates:
+            case "resources/subscribe" | "resources/unsubscribe" if script.takes_subscriptions:
                 adds = call.method == "resources/subscribe"
                 change = self.session.subscribed.add if adds else self.session.subscribed.discard
                 change(call.text("uri"))

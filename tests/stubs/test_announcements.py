@@ -31,7 +31,7 @@ def test_messages_for_a_listener() -> None:
     uris, timed = messages_for_listener(script, b'"l-1"', {"notifications": wanted})
     said = [decode(raw) for _, raw in timed]
 
-    assert [] == uris  # it takes no subscriptions besides
+    assert ["a:b"] == uris
     assert [0.0, 1.0, 3.0] == [after for after, _ in timed]
     assert {"toolsListChanged": True, "resourceSubscriptions": ["a:b"]} == (
         said[0]["params"]["notifications"]
@@ -42,8 +42,8 @@ def test_messages_for_a_listener() -> None:
 
 def test_to_one_that_wants_nothing() -> None:
     """It is told so."""
-    for params in ({}, {"notifications": {"resourceSubscriptions": ["a:c"]}}):
-        script = StubScript(announcements=[TOOLS, UPDATED])
+    for params in ({}, {"notifications": {"resourceSubscriptions": ["a:b"]}}):
+        script = StubScript(announcements=[TOOLS])
         _, [(_, raw)] = messages_for_listener(script, b"1.0", params)
 
         assert b'subscriptionId":1.0}' in raw

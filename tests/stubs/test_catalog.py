@@ -190,10 +190,15 @@ def test_log_levels() -> None:
     ],
 )
 def test_subscriptions(stub: Stub) -> None:
-    """A server that tells of updates takes subscriptions, and another does not."""
+    """A server that tells of updates takes subscriptions of both eras, and another does not."""
     subscribe = request(1, "resources/subscribe", {"uri": "a:b"})
+    wanted = {"resourceSubscriptions": ["a:b"]}
+    [acknowledged, *_] = session(stub).heard(
+        modern(2, "subscriptions/listen", notifications=wanted)
+    )
 
     assert {} == result(opened(stub).heard(subscribe))
+    assert wanted == decode(acknowledged)["params"]["notifications"]
     assert [(1, -31999)] == errors(opened(Stub()).heard(subscribe))
 
 
