@@ -106,7 +106,9 @@ class ConversationEnd(trio.abc.AsyncResource):
         """
 
     def abandon(self) -> None:
-        """End in the time that a server has when what it says is not read any more."""
+        """End in the time that a server has once its client is gone, even where it does not see
+        that.
+        """
 
     async def left(self) -> None:
         """Return when the other side can read nothing any more, if that can be known without

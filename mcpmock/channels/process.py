@@ -173,7 +173,7 @@ class ProcessChannel(MessageChannel):
     def abandon(self) -> None:
         if self._in_place:
             self.step_timeout = ABANDONED_STEP_TIMEOUT_S
-            self._give(self.step_timeout)
+        self._give(self.step_timeout)
 
     async def replace(self) -> None:
         """End the child as a client does that leaves, and all that it has started, while its

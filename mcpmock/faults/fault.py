@@ -54,7 +54,9 @@ class FaultLevel(IntEnum):
 
     MESSAGE = 0
     BODY = 1
-    """It changes the HTTP response that carries the message."""
+    """It changes the HTTP response that carries the message. The head of an event stream is held
+    for it until the first event.
+    """
     END = 2
     """It ends the stream, mostly in the place of the message."""
     PIECES = 3
@@ -249,7 +251,6 @@ class _Traits(TypedDict, total=False):
     transports: Sequence[str]
     about: Sequence[str]
     blocks: bool
-    needs_head: bool
     level: FaultLevel
     memory: type[Any]
     aliases: Mapping[str, str]
@@ -278,9 +279,6 @@ class Fault:
     """The methods (globs) that the fault is limited to if `match` names none."""
     blocks: ClassVar[bool] = False
     """Whether everything that goes in the same direction waits behind it."""
-    needs_head: ClassVar[bool] = False
-    """Whether the message has to come with the head of its HTTP response. The head of an event
-    stream is then held until its first event."""
     level: ClassVar[FaultLevel] = FaultLevel.MESSAGE
     memory: ClassVar[type[Any]] = dict
     """What makes `MatchedMessage.memory`, once in each session."""

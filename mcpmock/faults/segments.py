@@ -52,6 +52,14 @@ class Unit:
     late: bool = False
     """Whether its head came in an earlier batch and was held."""
 
+    @property
+    def stream_head(self) -> Sequence[m.Frame]:
+        """The head of an event stream, where it was held until its first event: no frames else."""
+        fact = self.frames[0].fact
+        if len(self.frames) == 1 or not isinstance(fact, m.HttpResponse):
+            return ()
+        return self.frames[:1] if fact.media_type == EVENT_STREAM else ()
+
 
 class Held(Enum):
     """What of an HTTP response comes in one unit, its head with its message."""

@@ -65,6 +65,20 @@ class Outcome:
         self.carried = carried
         self.fired.append(fault)
 
+    def takes(self, level: FaultLevel) -> bool:
+        """Return whether a fault of this level can change what is carried: where the message is
+        lost, only the head of its stream may be left.
+        """
+        if self.carried is None or self.in_bytes:
+            return False
+        last = self.carried.frames[-1].fact
+        return level is FaultLevel.BODY or not isinstance(last, HttpResponse)
+
+    def lead(self, head: Sequence[Frame]) -> None:
+        """Put the head of the stream in front, also where its first message is lost."""
+        sent = Send(()) if self.carried is None else self.carried
+        self.carried = Send([*head, *sent.frames], sent.after)
+
     def part_messages(self, unit: Unit) -> None:
         """Send the message alone, and before and behind it those that faults have put beside it."""
         frames = () if self.carried is None else self.carried.frames
@@ -155,18 +169,24 @@ class Triggers:
         faults = [one.fault for one in self.faults if one.concerns(request)]
         if not faults:
             return None
-        return Held.STREAM if any(fault.needs_head for fault in faults) else Held.BODY
+        return Held.STREAM if any(fault.level is FaultLevel.BODY for fault in faults) else Held.BODY
 
     def fire(
         self, unit: Unit, subject: Subject, now: float, *, stream: int | None, note: Note
     ) -> Outcome | None:
         """Let every fault happen whose turn it is, each to what the one before left of the
-        message. None if there is none.
+        message. None if there is none. A stream whose first message is lost still begins: its
+        head is no part of what the faults of messages get.
         """
-        outcome = Outcome(Send(unit.frames))
+        head = unit.stream_head
+        outcome = Outcome(Send(unit.frames[1:] if head else unit.frames))
         for armed in self.faults:
-            if outcome.carried is None or outcome.in_bytes:
-                break
+            if head and armed.fault.level:
+                outcome.lead(head)
+                head = ()
+            if not outcome.takes(armed.fault.level):
+                continue
+            assert outcome.carried is not None
             drawn: dict[str, Any] = {}
             continues = self._continues(armed, unit, subject)
             if not continues and not self._is_its_turn(armed, unit, subject, now, drawn):
@@ -189,6 +209,8 @@ class Triggers:
             )
             if became is not None:
                 outcome.add(armed.fault, became, matched)
+        if head:
+            outcome.lead(head)
         return outcome if outcome.fired else None
 
     def _is_for(self, armed: Armed, unit: Unit, subject: Subject) -> bool:
@@ -200,7 +222,7 @@ class Triggers:
             and (unit.on in On.BEGIN | On.END or fault.goes(first.direction))
             and armed.fits(about, self.calls.place)
             and fault.fits(about)
-            and (not fault.needs_head or isinstance(first.fact, HttpResponse))
+            and (fault.level is not FaultLevel.BODY or isinstance(first.fact, HttpResponse))
         )
 
     def _memory(self, armed: Armed) -> Any:

@@ -434,6 +434,13 @@ class Candidates:
         """The candidate that sends."""
         return self.all[0] if self.all else None
 
+    @property
+    def followers(self) -> Iterable[Candidate]:
+        """All that follow what belongs to a call: those that owe something may be no candidates any
+        more.
+        """
+        return dict.fromkeys((*self.all, *self.owing))
+
     def begin(self, now: float) -> None:
         """Begin the session: the lead sends what waits for nothing."""
         for candidate in self.all:
@@ -488,10 +495,10 @@ class Candidates:
             known += [candidate for candidate in self.all if id(candidate) not in ids]
         self.all = known
         if former is not None and known[0] is not former:
-            self._answered |= former.answered_ids
+            formers = [*self.owing, former]
+            self._answered.update(*(one.answered_ids for one in formers))
             known[0].take_over(former, self._answered, now)
-            formers = [one for one in (*self.owing, former) if one is not known[0]]
-            self.owing = [one for one in formers if one.yield_to(known[0])]
+            self.owing = [one for one in formers if one is not known[0] and one.yield_to(known[0])]
         for one in found:
             one.candidate.accept(one.match, live, now)
 
@@ -511,8 +518,7 @@ class Candidates:
 
     def accept_by_id(self, accept: Accept, live: ClientMessage, now: float) -> bool:
         """Let the candidates follow a cancel or a reply; False if none has its request."""
-        candidates = dict.fromkeys((*self.all, *self.owing))
-        accepted = [accept(candidate, live, now) for candidate in candidates]
+        accepted = [accept(candidate, live, now) for candidate in self.followers]
         return any(accepted)
 
     def _find(self, live: ClientMessage) -> list[CandidateMatch]:

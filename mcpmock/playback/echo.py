@@ -9,6 +9,7 @@ recorded text. Used by `session_selection`.
 from __future__ import annotations
 
 import re
+from bisect import insort
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -167,8 +168,8 @@ class _TakeTexts:
         for spelled_text, spelled_hole, in_json in _spellings(text, hole):
             if (word := _WORD.search(spelled_text)) is not None:
                 alike = self._by_word.setdefault(word[0], [])
-                alike.append(_Spelled(word.start(), spelled_text, spelled_hole, in_json))
-                alike.sort(key=lambda one: -len(one.text))  # the longest that is there
+                one = _Spelled(word.start(), spelled_text, spelled_hole, in_json)
+                insort(alike, one, key=lambda one: -len(one.text))  # the longest that is there
 
     def _message(self, raw: bytes) -> bytes:
         spans = elements(raw) if raw[:1] == b"[" else None
@@ -184,13 +185,13 @@ class _TakeTexts:
             raw = text.encode("utf-8", "surrogatepass")
             if isinstance(decode(raw), dict | list):
                 return self._json(raw, lambda _path: True).decode("utf-8", "surrogatepass")
-        parts, end = [], 0
+        parts, end, quote = [], 0, text.find('"')
         for word in _WORD.finditer(text) if self._by_word else ():
             for known in self._by_word.get(word[0], ()):
                 at, size = word.start() - known.at, len(known.text)
                 if at < end or not text.startswith(known.text, at):
                     continue
-                if _is_whole(text, at, size) and not (known.in_json and '"' not in text[:at]):
+                if _is_whole(text, at, size) and (not known.in_json or -1 < quote < at):
                     parts += [text[end:at], known.hole]
                     end = at + size
                     break

@@ -160,7 +160,7 @@ class Player(Stage):
     def bindings(self) -> Bindings:
         """The live values of the placeholders of secrets, as far as any candidate knows them."""
         texts = self.selection.texts_wanted_back
-        known = (one.matcher.bindings.items() for one in self._candidates.all)
+        known = (one.matcher.bindings.items() for one in self._candidates.followers)
         return {hole: value for found in known for hole, value in found if hole not in texts}
 
     def leftovers(self) -> list[str]:

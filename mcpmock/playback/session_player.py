@@ -179,7 +179,7 @@ class SessionPlayer(Player):
         if live is not None and not self._refuses(live):
             self._over = True
             self._note_over()
-            for candidate in self._candidates.all:
+            for candidate in self._candidates.followers:
                 candidate.end_session(live, now)
 
     def _refuses(self, live: int) -> bool:

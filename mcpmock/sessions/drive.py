@@ -7,7 +7,7 @@ URL another session is opened. `verify` is this, and then `semantic_diff.compare
 from __future__ import annotations
 
 import os
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, suppress
 from itertools import count
 from pathlib import Path
@@ -25,14 +25,15 @@ from mcpmock.cassette.parser import read
 from mcpmock.channels.fd import DescriptorQueue, borrow, log_queue
 from mcpmock.channels.null_client import NullClient
 from mcpmock.errors import CannotReach, CassetteError
-from mcpmock.pipeline.stage import Stage
+from mcpmock.pipeline.stage import PASS, Action, Stage
 from mcpmock.playback.client.driver import Driver
 from mcpmock.playback.client.script import ClientScript, script_of, unbound_placeholders
 from mcpmock.playback.plan.steps import bare_take
 from mcpmock.playback.timing import Timing
+from mcpmock.protocol.messages import C2S, Frame, StreamEnd
 from mcpmock.protocol.transport_facts import NO_SESSION
 from mcpmock.redaction.placeholders import highest_number
-from mcpmock.runner import FLUSH_TIMEOUT_S
+from mcpmock.runner import FLUSH_TIMEOUT_S, LiveSession
 from mcpmock.transports.session_router import TransportKind
 
 from .run import STDIO, Conversation, Front, Run, Setup, run_sessions
@@ -201,6 +202,27 @@ async def _own_stderr() -> AsyncIterator[DescriptorQueue]:
         nursery.cancel_scope.cancel()
 
 
+class ClientEnd(Struct, Stage, eq=False):
+    """Watches for the end of a client that is played. A fault may keep it from the server, which is
+    then stopped as one that ignores the end of its input: there is nobody else to stop it.
+    """
+
+    _come: trio.Event = field(default_factory=trio.Event)
+
+    def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:  # noqa: ARG002
+        if type(seen[-1].fact) is StreamEnd and seen[0].direction is C2S:
+            self._come.set()
+        return PASS
+
+    async def follow(self, session: LiveSession) -> None:
+        """Abandon the server once the client has ended, and what faults hold back has passed."""
+        await self._come.wait()
+        if (until := session.pipeline.held_until) is not None:
+            await trio.sleep_until(until)
+        if session.server is not None:
+            session.server.abandon()
+
+
 @attrs.define(eq=False, repr=False)
 class Drive:
     """One run of a `DriveFront`: plays its sessions, until a signal stops it."""
@@ -262,11 +284,12 @@ class Drive:
 
     async def hold(self, client: Stage, number: int, **how: Any) -> None:
         """Hold one session of a client, with a server of its own."""
+        end = ClientEnd()
         conversation = Conversation(
-            number=number, head=[client], recorder_at_server=True, renews=False, **how
+            number=number, head=[client, end], recorder_at_server=True, renews=False, **how
         )
         server = await self.run.open_server()
-        await self.run.converse(conversation, NullClient(self.stderr), server)
+        await self.run.converse(conversation, NullClient(self.stderr), server, end.follow)
 
     @property
     def kind(self) -> TransportKind | None:

@@ -46,7 +46,7 @@ from mcpmock.recording.recorder import Ledger, Recorder
 from mcpmock.redaction.masks import masked_command
 from mcpmock.trials.oracle import Broken, Oracles, usual_failures
 
-from .drive import session_number
+from .drive import ClientEnd, session_number
 from .explore import (
     BASELINE_RUNS,
     LEAST_TIMEOUT_S,
@@ -142,17 +142,17 @@ class ExploredServer(ExploredPeer):
         assert server is not None
         if isinstance(server, ProcessChannel):
             server.step_timeout = self._end_timeout(in_full=hang_limit >= LEAST_TIMEOUT_S)
-        disconnects = Disconnects(self._places(variant))
+        end, disconnects = ClientEnd(), Disconnects(self._places(variant))
         conversation = Conversation(
             number=session_number(script, self.server.kind, self._numbers),
-            head=[driver],
+            head=[driver, end],
             translation=[view, recorder],
             wire=[disconnects] if disconnects.places else [],
             in_order=True,
             renews=False,
         )
         try:
-            await run.converse(conversation, NullClient(), server)
+            await run.converse(conversation, NullClient(), server, end.follow)
         finally:
             if isinstance(server, ProcessChannel):
                 with trio.CancelScope(shield=True):

@@ -430,12 +430,14 @@ async def test_a_server_whose_client_is_gone_is_ended(monkeypatch: pytest.Monkey
         assert ProcessExit(signal=9) == (await everything(channel))[-1].fact
 
 
-async def test_one_that_is_ours_alone_is_not_abandoned() -> None:
-    """It gets no longer steps than any, and nothing ends it before the end of its input."""
+async def test_one_that_is_ours_alone_is_abandoned() -> None:
+    """It gets no longer steps than any, although its input has not ended."""
     async with started(["cat"]) as channel:
+        channel.step_timeout = 0.01
         channel.abandon()
 
-        assert (inf, process.STEP_TIMEOUT_S) == (channel._patience.deadline, channel.step_timeout)
+        assert ProcessExit(signal=15) == (await everything(channel))[-1].fact
+        assert 0.01 == channel.step_timeout
 
 
 async def test_a_grandchild_that_goes_on_talking_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -55,6 +55,7 @@ from tests.support import (
     call,
     cassette,
     get,
+    hangs_up,
     in_session,
     notification,
     opens,
@@ -168,6 +169,35 @@ async def test_a_server_that_ends_too_soon(plays: Plays) -> None:
 
     assert 1 == await drive(TWO, told.append)
     assert ["the server ended; recorded messages left to send: 1"] == told
+
+
+@pytest.mark.parametrize(
+    ("faults", "at"),
+    [
+        (["ignore_eof"], 0.0),
+        (["black_hole:toward=server,method=notifications/x"], 0.0),
+        (["ignore_eof", "hold:toward=server,method=notifications/x,time=5s"], 5.0),
+    ],
+)
+async def test_an_end_that_a_fault_keeps_from_the_server(
+    plays: Plays,
+    autojump_clock: MockClock,
+    monkeypatch: pytest.MonkeyPatch,
+    faults: list[str],
+    at: float,
+) -> None:
+    """The server is stopped all the same, behind all that its client sent."""
+    recorded = cassette(*OPENING, c(notification("notifications/x")))
+    plays(recorded)
+    began, abandoned = trio.current_time(), list[float]()
+
+    def abandon(process: MemoryChannel) -> None:
+        abandoned.append(trio.current_time() - began)
+        process.send_nowait([hangs_up(C2S)])
+
+    monkeypatch.setattr(MemoryChannel, "abandon", abandon)
+    assert 0 == await drive(recorded, print, faults=run_of(faults))
+    assert [at] == abandoned
 
 
 async def test_told_to_stop(

@@ -129,6 +129,8 @@ class CloseBeforeResponse(
 class IgnoreEof(Fault, acts_on=On.END, transports=("stdio",)):
     """The server does not notice the end of its input, and goes on until a signal ends it.
 
+    `drive` and `verify` stop it as they stop a real server that goes on.
+
     >>> fault = mcpmock.faults.IgnoreEof()
     """
 

@@ -100,13 +100,7 @@ class MalformedChunk(Fault, acts_on=On.REQUEST, only="server", transports=HTTP):
         )
 
 
-class _WholeResponse(
-    Fault,
-    only="client",
-    level=FaultLevel.BODY,
-    needs_head=True,
-    transports=("streamable-http",),
-):
+class _WholeResponse(Fault, only="client", level=FaultLevel.BODY, transports=("streamable-http",)):
     """A fault that changes the head of a response and all that comes behind it."""
 
     def subject(self, subject: Subject) -> Subject:
@@ -138,7 +132,7 @@ class WrongContentType(_WholeResponse):
             if head.fact.media_type == EVENT_STREAM:
                 # Under another type its events are the bytes of a body.
                 matched.memory[number] = True
-                rest = [Frame(S2C, wire_bytes(matched), b"", HttpBody(), number)]
+                rest = [Frame(S2C, wire_bytes(matched), b"", HttpBody(), number)] if rest else []
             yield Send([uncounted(relabelled), *rest])
             return
         yield matched.passed()
@@ -163,7 +157,7 @@ class JsonInsteadOfSse(_WholeResponse):
         if matched.on is On.CLOSE:
             del matched.memory[number]
             yield matched.passed()
-        elif matched.on is On.RESPONSE:
+        elif matched.on is On.RESPONSE and matched.frame.fact is None:
             answer = Frame(S2C, matched.frame.raw, exchange=number)
             yield Send([matched.memory.pop(number), answer])
         else:

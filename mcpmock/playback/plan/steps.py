@@ -366,8 +366,8 @@ def _bare_event(event: Event, frame: Frame, raw: bytes) -> Event:
 
 
 def _join_sessions(events: Sequence[Event]) -> Iterator[Event]:
-    """Repeat an event without a session for each; leave it as it is where there is none. Of several
-    sessions, each began with a probe of its own: of equal ones each gets one.
+    """Repeat an event without a session for each session, if there is any. Each began with a probe
+    of its own, so of equal probes each gets only one.
     """
     sessions = sorted({event.s for event in events} - {NO_SESSION})
     equal = _equal_probes(events) if len(sessions) > 1 else set()
@@ -379,8 +379,8 @@ def _join_sessions(events: Sequence[Event]) -> Iterator[Event]:
 
 
 def _equal_probes(events: Sequence[Event]) -> set[int]:
-    """Return the exchanges without a session that ask what the server is, and say what one before
-    them said.
+    """Return the exchanges without a session that ask what the server is, as one before them did,
+    and got the same answer.
     """
     said: dict[int, list[tuple[str | None, bytes | None]]] = {}
     for event in events:

@@ -17,6 +17,7 @@ from mcpmock.faults.kinds.http import (
     SessionExpired,
     WrongContentType,
 )
+from mcpmock.faults.kinds.loss import BlackHole, Drop, NeverRespond, SseGap
 from mcpmock.faults.kinds.order import Duplicate, RespondTwice
 from mcpmock.faults.kinds.sse import SseCommentStorm, SseDuplicateId, SseRetry
 from mcpmock.faults.match import Match
@@ -113,12 +114,20 @@ def test_wrong_content_type_a_client_that_leaves() -> None:
         InvalidJson(),
         WrongId(),
         LimitData(bytes=60),
+        Drop(match=Match(method="notifications/progress")),
+        Drop(),
+        SseGap(match=Match(nth=1)),
+        NeverRespond(),
+        BlackHole(),
     ],
     ids=lambda fault: fault.kind,
 )
-def test_wrong_content_type_with_another_fault(other: Fault) -> None:
-    """In either order of the plan the body has the bytes that the other one leaves."""
-    stream = [*opens(1), *says(1, progress("t"), id="a"), *says(1, ANSWER, id="b"), ends(1)]
+@pytest.mark.parametrize("first", [says(1, progress("t"), id="a"), []], ids=["progress", "answer"])
+def test_wrong_content_type_with_another_fault(other: Fault, first: list[Frame]) -> None:
+    """In either order of the plan the body has the bytes that the other one leaves; a stream whose
+    first event it loses begins all the same.
+    """
+    stream = [*opens(1), *first, *says(1, ANSWER, id="b"), ends(1)]
 
     def heard(*faults: Fault) -> list[Frame]:
         wire = faulty(*faults, transport="streamable-http")
@@ -139,6 +148,22 @@ def test_json_instead_of_sse_the_answer_alone() -> None:
     assert ["1 200 application/json", "1 " + ANSWER.decode(), "1 eof"] == body(
         JsonInsteadOfSse(), CALL, stream
     )
+
+
+@pytest.mark.parametrize(
+    ("lost", "rest"),
+    [
+        ("notifications/progress", ["1 200 application/json", "1 " + ANSWER.decode(), "1 eof"]),
+        ("tools/call", ["1 eof"]),
+        (None, ["1 eof"]),
+    ],
+)
+def test_json_instead_of_sse_what_is_lost(lost: str | None, rest: list[str]) -> None:
+    """Another fault may lose what comes first on the stream, and the answer."""
+    wire = faulty(Drop(match=Match(method=lost)), JsonInsteadOfSse(), transport="streamable-http")
+    wire.hears(0, post(1, CALL))
+
+    assert rest == wire.hears(0, opens(1), says(1, progress("t")), says(1, ANSWER), [ends(1)])
 
 
 def test_json_instead_of_sse_one_by_one() -> None:
