@@ -298,6 +298,21 @@ def test_a_change_of_the_lead_loses_no_answer(timing: str, live: list[bytes], ca
     assert [f"None {spelled(step).decode()}" for step in came.split()] == heard
 
 
+def test_a_change_of_the_lead_answers_nothing_twice() -> None:
+    """What a former lead answered while another one led is answered."""
+    probe, older = request("d", "server/discover"), INITIALIZE.replace(b"2025-11-25", b"2025-06-18")
+    probed = c(probe), s(response("d")), c(older), s(WELCOME), c(INITIALIZED)
+    ends = ([*probed, *recorded(f"?{name} !{name}")[len(OPENING) :]] for name in "ac")
+    takes = cassette(*next(ends), ("take", None), *recorded("?b !b"), ("take", None), *next(ends))
+    played = replay(takes, pace=Pace(Timing.parse("fixed:5")))
+    played.hears(0, [c2s(probe)])
+    played.hears(0.001, [c2s(INITIALIZE), c2s(INITIALIZED)])
+
+    assert [f"None {raw.decode()}" for raw in (response("d"), WELCOME)] == played.later(1)
+    assert [] == played.hears(2, [c2s(call("c", "c"))])
+    assert [f"None {response('c', 'c').decode()}"] == played.later(3)
+
+
 def test_a_change_of_the_lead_asks_anew() -> None:
     """A question with another id is another question: what follows waits for its answer."""
     asks = [request(n, "roots/list") for n in (7, 8)]
