@@ -137,8 +137,6 @@ def _requests_of(record: RecordOptions, listening: ListenOptions) -> list[Client
         if record.timeout != ANSWER_TIMEOUT_S:
             raise click.UsageError("--timeout needs --list, --call or --request")
         return []
-    if record.timeout <= 0:
-        raise click.UsageError("--timeout: no server answers within 0 s")
     if given := "--watch" if record.watch else listening.given:
         raise click.UsageError(f"{given} is for a client; --list, --call and --request have none")
 

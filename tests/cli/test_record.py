@@ -127,7 +127,7 @@ def test_a_cassette_that_exists(
         (["--call", "my tool {}"],
          "expected TOOL and a JSON object: Expecting value: line 1 column 1 (char 0)"),
         (["--request", "ping 1"], "'ping 1': expected METHOD and a JSON object"),
-        (["--list", "--timeout", "0"], "--timeout: no server answers within 0 s"),
+        (["--list", "--timeout", "0"], "'--timeout': expected a time above 0, not '0'"),
         (["--timeout", "3s"], "--timeout needs --list, --call or --request"),
         (["--list", "--watch"], "--watch is for a client; --list, --call and --request have none"),
     ],
