@@ -126,7 +126,7 @@ def test_a_hundred_tests(suite: Suite, way: str) -> None:
     assert ({"passed": 100}, {}) == (run.outcomes, run.left), run.output
 
 
-@pytest.mark.parametrize("way", ["memory", "url", *(["stdio"] if EVERY else [])])
+@pytest.mark.parametrize("way", ["memory", *(["url", "stdio"] if EVERY else [])])
 def test_a_miss_explains_itself(suite: Suite, pythons: Pythons, tmp_path: Path, way: str) -> None:
     """What was asked, what came nearest, the last messages, standard error, what went wrong on
     purpose with its seed, and a command that shows the same miss outside of the test.
