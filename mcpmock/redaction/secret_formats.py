@@ -98,7 +98,7 @@ _FORMATS = (
     ),
     _Format(
         "atlassian",
-        rb"\b(?P<secret>ATATT3[\w=-]*[A-Za-z0-9]{20}[\w=-]*)",
+        rb"\b(?P<secret>ATATT3(?=[\w=-]{0,40}?[A-Za-z0-9]{20})[\w=-]*+)",
         {b"A": rb"TATT3"},
     ),
     _Format("gitlab", rb"(?<![\w-])(?P<secret>glpat-[\w-]{20,})", {b"-": rb"(?<=glpat-)"}),

@@ -70,6 +70,8 @@ def kind_of_name(name: str) -> str | None:
     none.
     """
     words = words_of(name)
+    if words[:1] == ("no",):  # `--no-password`, an option without a value
+        return None
     if words and words[-1] in _DIGITS and name[-2:-1] != ":":  # `API_KEY_2`, and no placeholder
         words = words[:-1]
     if words[-1:] in (("token",), ("pass",)) and words[-2:-1] and words[-2] in _NO_CREDENTIALS:

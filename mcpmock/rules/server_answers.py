@@ -173,7 +173,7 @@ class AnswerChecker:
         none = self._no_templates or (templates is not None and not templates.entries)
         # 2025-06-18 server/tools: "Resource links returned by tools are not guaranteed to appear in
         # the results of a resources/list request."
-        if not none or uri in self._linked or not listings.lacks(RESOURCES, uri):
+        if not none or not listings.lacks(RESOURCES, uri) or uri in self._linked:
             return None
         what = f"the resource {short(uri)}, which is not listed"
         if checked.modern:

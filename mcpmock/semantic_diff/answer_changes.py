@@ -44,14 +44,15 @@ _SETS = {"audience"}
 """Lists of the protocol in results whose order says nothing."""
 _UNSAID = {
     "isError": False, "resultType": "complete", "hasMore": False,
-    "listChanged": False, "subscribe": False, "experimental": {},
+    "listChanged": False, "subscribe": False, "experimental": {}, "extensions": {},
     "readOnlyHint": False, "destructiveHint": True, "idempotentHint": False, "openWorldHint": True,
     "annotations": {}, "execution": {}, "taskSupport": "forbidden", "icons": [], "_meta": {},
     "arguments": [], "required": False,
 } | dict.fromkeys((
     "nextCursor", "structuredContent", "total", "instructions", "title", "description", "mimeType",
-    "size", "outputSchema", "audience", "priority", "lastModified", "websiteUrl", "sizes",
-    "tools", "prompts", "resources", "logging", "completions", "tasks",
+    "size", "outputSchema", "audience", "priority", "lastModified", "websiteUrl", "sizes", "theme",
+    "tools", "prompts", "resources", "logging", "completions", "tasks", "list", "cancel",
+    "requests", "statusMessage", "pollInterval", "requestState", "inputRequests",
 ))  # fmt: skip
 """What optional members of the protocol say where they are absent; None: nothing."""
 _FREE = {"structuredContent", "inputSchema", "outputSchema", "_meta", "experimental", "extensions"}

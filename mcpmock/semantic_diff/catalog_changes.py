@@ -319,4 +319,4 @@ def _schema(value: Any) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    return {} if value is ABSENT else value
+    return {} if value is ABSENT or value is None else value

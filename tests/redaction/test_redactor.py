@@ -421,6 +421,7 @@ def test_every_other_byte_stays(raw: bytes) -> None:
         b'{"text":"' + b"a://b:" * 8_000 + b'"}',
         b'{"text":"' + b"?token=" * 8_000 + b'"}',
         b'{"text":"' + b"sk-" * 15_000 + b'"}',
+        b'{"text":"' + b"-ATATT3" * 7_000 + b'"}',
         b'{"a":"x","token":' * 5_000 + b'"hunter2"' + b"}" * 5_000,
         b'{"text":"' + b'\\"token\\":\\"a\\",' * 4_000,
         b"key=" * 10_000,

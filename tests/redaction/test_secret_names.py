@@ -105,6 +105,7 @@ ORDINARY_NAMES = [
     "cancellationToken",
     "primaryKeyColumn",
     "first_pass",
+    "--no-password",
     "bypass",
     "compass",
     "tokenizer_2",

@@ -295,6 +295,12 @@ FINE = {
         *RESOURCES,
         *refused("resources/read", MISSING),
     ],
+    "a resource whose URI is a list": [
+        *opening(),
+        *RESOURCES,
+        *NO_TEMPLATES,
+        *refused("resources/read", {"uri": []}),
+    ],
     "a listed resource": [
         *opening(),
         *RESOURCES,

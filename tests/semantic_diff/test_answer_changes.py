@@ -102,6 +102,8 @@ TOOL = "$.result.tools[?@.name=='a']"
         ("prompts/get", result(messages=[]), result(messages=[], description=None)),
         ("tools/list", tool(), tool(title=None, description=None, outputSchema=None, icons=[])),
         ("tools/list", tool(), tool(annotations=None, execution={"taskSupport": "forbidden"})),
+        ("tools/list", tool(), tool(execution=None)),
+        ("tools/list", tool(icons=[{"src": "a:"}]), tool(icons=[{"src": "a:", "theme": None}])),
         ("tools/list", tool(), tool(annotations={
             "title": None, "readOnlyHint": False, "destructiveHint": True, "idempotentHint": False,
             "openWorldHint": True})),
@@ -114,6 +116,10 @@ TOOL = "$.result.tools[?@.name=='a']"
          result(completion={"values": [], "hasMore": False, "total": None})),
         ("initialize", result(capabilities={"tools": {}}), result(instructions=None, capabilities={
             "tools": {"listChanged": False}, "prompts": None, "experimental": {}})),
+        ("initialize", result(capabilities={"tasks": {}}), result(_meta=None, capabilities={
+            "extensions": {}, "tasks": {"list": None, "cancel": None, "requests": None}})),
+        ("tools/call", text("a"), text("a", requestState=None, inputRequests=None)),
+        ("tasks/get", result(), result(statusMessage=None, pollInterval=None)),
     ],
 )  # fmt: skip
 def test_what_absence_says_too(method: str, short: Any, long: Any) -> None:
