@@ -93,7 +93,7 @@ _FORMATS = (
         "webhook",
         rb"\b(?:slack\.com/services|discord(?:app)?\.com/api/webhooks)/"
         rb"(?P<secret>[\w/-]*[A-Za-z0-9]{20}[\w/-]*)",
-        {b".": rb"com/(?:services|api/webhooks)/"},
+        {b".": rb"com\\*+/(?:services|api\\*+/webhooks)\\*+/"},
         is_long=True,
     ),
     _Format(

@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import lru_cache
 
 from mcpmock.lazy_pattern import lazy_pattern
+from mcpmock.protocol.contents import SECRET_MARK
 
 SECRET_ENDINGS = frozenset({
     ("password",), ("passwd",), ("pwd",), ("passphrase",), ("passcode",), ("secret",), ("secrets",),
@@ -72,7 +73,7 @@ def kind_of_name(name: str) -> str | None:
     words = words_of(name)
     if words[:1] == ("no",):  # `--no-password`, an option without a value
         return None
-    if words and words[-1] in _DIGITS and name[-2:-1] != ":":  # `API_KEY_2`, and no placeholder
+    if words and words[-1] in _DIGITS and SECRET_MARK not in name:  # `API_KEY_2`
         words = words[:-1]
     if words[-1:] in (("token",), ("pass",)) and words[-2:-1] and words[-2] in _NO_CREDENTIALS:
         return None

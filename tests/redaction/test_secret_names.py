@@ -112,6 +112,7 @@ ORDINARY_NAMES = [
     "sha256",
     "page_token_1",
     "mcpmock:secret:token:7",
+    '"mcpmock:secret:token:7"',
     "keys",
     "partitionKey",
     "authors",
