@@ -378,7 +378,7 @@ def _limited(
     *,
     verbose: bool,
 ) -> Iterator[tuple[_Item, bool, str]]:
-    """Yield what is shown of each kind, or all; whether it is the first; what is left out."""
+    """Yield the items that are shown, each with whether it is the first, and what is left out."""
     counts, seen = Counter(map(key, items)), Counter[object]()
     for item in items:
         kind = key(item)

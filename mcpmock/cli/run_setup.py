@@ -183,12 +183,13 @@ def playing_text(file: Path) -> str:
 
 
 def refuse_played(output: str, files: Iterable[Path]) -> None:
-    """Raise CassetteError if a session is to be recorded into what it plays, which would then be
-    played too.
+    """Raise CassetteError if a session is to be recorded into the files or folders that it plays:
+    it would then be played too.
     """
-    path = Path(output)
-    if any(path.exists() and file.exists() and path.samefile(file) for file in files):
-        raise CassetteError(path, "is what is played", hint="record to another file")
+    path = Path(os.path.realpath(output))
+    places = [one for one in (path, *path.parents) if one.exists()]
+    if any(file.exists() and one.samefile(file) for file in files for one in places):
+        raise CassetteError(output, "belongs to what is played", hint="record to another file")
 
 
 def faults_of(options: FaultOptions) -> FaultRun | None:

@@ -15,6 +15,8 @@ from mcpmock.errors import Level
 from mcpmock.printable import printable, printable_lines
 from mcpmock.version import VERSION
 
+from .output import without_secrets
+
 _LEVELS = {Level.ERROR: "error", Level.WARNING: "warning", Level.NOTICE: "note"}
 _URI_MARKS = "/:?#[]@!$&'()*+,;=-._~%"
 
@@ -78,17 +80,17 @@ def sarif_of(results: Iterable[SarifResult]) -> str:
 
 def uri_of(file: Path | str) -> str:
     """Return a file as a URI, relative to the current folder if it is in it."""
-    if isinstance(file, str):
-        return quote(file, safe=_URI_MARKS)
     place = place_in_folder(file)
+    if isinstance(file, str):
+        return quote(place, safe=_URI_MARKS)
     written = quote_from_bytes(os.fsencode(place))
     return f"file://{written}" if os.path.isabs(place) else written
 
 
 def place_in_folder(file: Path | str) -> str:
-    """Return the path of a file from the current folder; of one outside, the whole path."""
-    if isinstance(file, str):
-        return file
-    whole = os.path.abspath(file)
-    folder = os.getcwd().rstrip("/") + "/"
-    return whole.removeprefix(folder)
+    """Return the path of a file from the current folder; of one outside, the whole path. A URL is
+    given without its secrets.
+    """
+    if isinstance(file, Path):
+        file = os.path.abspath(file).removeprefix(os.getcwd().rstrip("/") + "/")
+    return without_secrets(file)

@@ -233,9 +233,11 @@ def test_a_log_that_cannot_be_written(run: Run, file: Path, client: MemoryChanne
         ("replay a.jsonl --log a.jsonl", "is a cassette; name another file for the log"),
         ("replay a.jsonl --log other.jsonl", "is a cassette; name another file for the log"),
         ("proxy --cassette a.jsonl --log other.jsonl -- s", "is a cassette; name another file"),
-        ("replay a.jsonl --record ./a.jsonl", "is what is played; record to another file"),
-        ("replay other.jsonl a.jsonl --record link.jsonl", "is what is played"),
-        ("drive a.jsonl -o link.jsonl -- server", "is what is played; record to another file"),
+        ("replay a.jsonl --record ./a.jsonl", "belongs to what is played; record to another file"),
+        ("replay other.jsonl a.jsonl --record link.jsonl", "belongs to what is played"),
+        ("replay . --record new.jsonl", "belongs to what is played"),
+        ("replay . --record new/", "belongs to what is played"),
+        ("drive a.jsonl -o link.jsonl -- server", "belongs to what is played"),
     ],
 )
 def test_no_recording_is_written_over(

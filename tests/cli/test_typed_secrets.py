@@ -23,6 +23,7 @@ COMMANDS = [
     ("drive", "a.jsonl", "--url", "http://h", "--oauth", "--header", f"Authorization: {PASSWORD}"),
     *((command, LOGIN) for command in ("logout", "show", "check", "scan", "fmt")),
     ("logout", "--json", LOGIN),
+    ("check", "--format", "github", LOGIN),
     ("diff", "a.jsonl", LOGIN),
     ("record", "-o", "b.jsonl", "--", LOGIN, "--password", PASSWORD),
     ("drive", "a.jsonl", "--", "./none", "--api-key", QUERY),
