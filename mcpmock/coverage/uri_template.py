@@ -10,7 +10,7 @@ from urllib.parse import quote
 import attrs
 
 _EXPRESSION = re.compile(r"\{([+#./;?&]?)([^{}]*)\}")
-_PAIR_NAME = re.compile(r"[^=&;#]*")
+_PAIR_NAME = re.compile(r"[^=&;#/?]*")
 _SEPARATORS = {"?": "&", "&": "&", ";": ";"}
 """By the operators whose expansions name what they give, what stands between the pairs."""
 _MARKS = "/:?#[]@!$&'()*+,;=-._~%{}"

@@ -282,7 +282,7 @@ def _changes(became: Sequence[Act], unit: Sequence[Frame]) -> bool:
 
 
 def _differs(new: Frame, old: Frame) -> bool:
-    """Return whether the receiver sees another frame; a lost `Content-Length` makes none."""
+    """Return whether the receiver sees another frame. To lose `Content-Length` is no difference."""
     return new is not old and (
         new.raw != old.raw
         or (new.direction, new.exchange) != (old.direction, old.exchange)

@@ -248,7 +248,7 @@ class _Comparer:
     def _paired(
         self, old: list[Alternative], new: list[Alternative]
     ) -> Iterator[tuple[Alternative | None, Alternative | None, int]]:
-        """Yield alternatives that stand for each other, and the effects none other makes up for."""
+        """Yield pairs of one type, and the effects that no other alternative makes up for."""
         if not old or not new:  # `_type_changes` reports the type.
             return
         if len(old) == len(new) == 1:

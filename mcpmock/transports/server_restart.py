@@ -170,7 +170,7 @@ class ServerRestart(Stage):
                 self._to_server.append(frame)
 
     def _joined(self, piece: Frame, out: list[Frame], passes: bool) -> Frame | None:
-        """Pass a piece on if `passes` at the first. Gives the message with its last piece."""
+        """Pass a piece on if `passes` was true at the first one; return the message at the last."""
         side = piece.direction
         if not self._reassembly.has_begun(piece):
             (self._piecewise.add if passes else self._piecewise.discard)(side)

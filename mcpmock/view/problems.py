@@ -207,7 +207,7 @@ class Problems:
             self._tell(place, f"no JSON-RPC: {words}", like="opaque")
 
     def _explains_refusal(self, place: int, row: Row, words: str) -> bool:
-        """Quote why the server refused, but no HTML, which says the status. False if it did not."""
+        """Quote why a server refused, but no HTML: that says no more. False where none refused."""
         exchange = row.event.x
         refused = None if exchange is None else self._take.refused.get(exchange)
         if refused is None:

@@ -40,6 +40,7 @@ from mcpmock.coverage.uri_template import UriTemplate
         ("a://x{?é}", "a://x?%C3%A9=1", True),
         ("a://x{;p,q:3}", "a://x;q=1;p", True),
         ("a://x{;p}", "a://x;q", False),
+        ("a://x{;p}/y", "a://x;p/y", True),
         ("a://x?f=1{&q}", "a://x?f=1&r=2", False),
         ("a://x?f=1{&q}", "a://x?f=1&q=2", True),
         ("a://x{#part}", "a://x#p", True),
