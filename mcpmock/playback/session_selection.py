@@ -201,10 +201,11 @@ class SessionSelection:
         recorded order, and of these first the ones that no session answers from.
         """
         played, led = self.past.played, self.past.led
-        names = [episode.name for episode in self._episodes]
-        fresh = [number for number, name in enumerate(names) if name not in played]
-        fresh.sort(key=lambda number: (led.get(names[number], 0), number))
-        again = [number for number, name in enumerate(names) if name in played]
+        fresh: list[int] = []
+        again: list[int] = []
+        for number, episode in enumerate(self._episodes):
+            (again if episode.name in played else fresh).append(number)
+        fresh.sort(key=lambda number: led.get(self._episodes[number].name, 0))
         return [*fresh, *again] if self.options.sessions == "reuse" else fresh
 
     def known_answers(
