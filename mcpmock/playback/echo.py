@@ -82,15 +82,14 @@ def with_variables(cassette: Cassette, rules: MatchRules) -> tuple[Cassette, Var
     return msgspec.structs.replace(cassette, takes=takes), found
 
 
-class _Spelled(NamedTuple):
-    """A text as it may stand inside of another, and the placeholder in its place."""
+class _Shape(NamedTuple):
+    """What texts that may stand inside of others have in common: few differ in it."""
 
+    size: int
     at: int
-    """Where its first word stands in it."""
-    text: str
-    hole: str
-    in_json: bool = False
-    """Whether it is so spelled in a string of JSON only."""
+    """Where their first word stands in them."""
+    in_json: bool
+    """Whether they are so spelled in a string of JSON only."""
 
 
 @attrs.define
@@ -102,8 +101,10 @@ class _TakeTexts:
     first: int
     """The number of the first placeholder in the cassette."""
     _holes: dict[str, str] = attrs.field(factory=dict)
-    _by_word: dict[str, list[_Spelled]] = attrs.field(factory=dict)
-    """The texts that are found inside of others, by their first word."""
+    _inside: dict[tuple[str, bool], str] = attrs.field(factory=dict)
+    """The placeholders of the texts that are found inside of others, as spelled; in JSON or not."""
+    _shapes: dict[str, list[_Shape]] = attrs.field(factory=dict)
+    """The shapes of these texts by their first word, the longest first."""
 
     def replace(self, take: Take) -> Take:
         """Return the take with placeholders in the place of the texts."""
@@ -165,11 +166,13 @@ class _TakeTexts:
             self.variables.kinds[hole] = kind
         if len(text) < _LEAST_IN_TEXT:
             return
-        for spelled_text, spelled_hole, in_json in _spellings(text, hole):
-            if (word := _WORD.search(spelled_text)) is not None:
-                alike = self._by_word.setdefault(word[0], [])
-                one = _Spelled(word.start(), spelled_text, spelled_hole, in_json)
-                insort(alike, one, key=lambda one: -len(one.text))  # the longest that is there
+        for written, written_hole, in_json in _spellings(text, hole):
+            if (word := _WORD.search(written)) is not None:
+                self._inside.setdefault((written, in_json), written_hole)
+                shape = _Shape(len(written), word.start(), in_json)
+                shapes = self._shapes.setdefault(word[0], [])
+                if shape not in shapes:
+                    insort(shapes, shape, key=lambda one: -one.size)
 
     def _message(self, raw: bytes) -> bytes:
         spans = elements(raw) if raw[:1] == b"[" else None
@@ -186,14 +189,15 @@ class _TakeTexts:
             if isinstance(decode(raw), dict | list):
                 return self._json(raw, lambda _path: True).decode("utf-8", "surrogatepass")
         parts, end, quote = [], 0, text.find('"')
-        for word in _WORD.finditer(text) if self._by_word else ():
-            for known in self._by_word.get(word[0], ()):
-                at, size = word.start() - known.at, len(known.text)
-                if at < end or not text.startswith(known.text, at):
+        for word in _WORD.finditer(text) if self._shapes else ():
+            for shape in self._shapes.get(word[0], ()):
+                at = word.start() - shape.at
+                if at < end or (shape.in_json and not -1 < quote < at):
                     continue
-                if _is_whole(text, at, size) and (not known.in_json or -1 < quote < at):
-                    parts += [text[end:at], known.hole]
-                    end = at + size
+                hole = self._inside.get((text[at : at + shape.size], shape.in_json))
+                if hole is not None and _is_whole(text, at, shape.size):
+                    parts += [text[end:at], hole]
+                    end = at + shape.size
                     break
         return "".join((*parts, text[end:]))
 
