@@ -15,7 +15,7 @@ from .redactor import Redactor
 
 MASK = "***"
 # A path that was made of a URL has one slash left.
-_URL = lazy_pattern(r"\b([A-Za-z][\w+.-]+:)//?([^\s\"'<>`]*[^\s\"'<>`:;,.)])")
+_URL = lazy_pattern(r"\b([A-Za-z][\w+.-]{1,30}:)//?([^\s\"'<>`]*[^\s\"'<>`:;,.)])")
 
 
 def masked_url(url: str) -> str:

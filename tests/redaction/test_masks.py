@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from time import process_time
+
 import pytest
 
 from mcpmock.redaction.masks import masked_command, masked_text, masked_url, masked_urls
@@ -44,6 +46,14 @@ def test_a_url(url: str, shown: str) -> None:
 def test_urls_in_a_text(text: str, shown: str) -> None:
     """What is around them stays."""
     assert shown == masked_urls(text)
+
+
+def test_a_text_without_urls_takes_little_time() -> None:
+    """Each word of it could be the beginning of a scheme."""
+    began = process_time()
+    masked_urls("a-" * 20_000 + ":/")
+
+    assert process_time() - began < 0.5
 
 
 def test_a_command_line_and_a_text() -> None:
