@@ -1,6 +1,6 @@
 """What is answered without a plan is what the player would answer: the same bytes in the same order
 at the same times (over HTTP on each exchange), the same misses and remarks, and the same is left
-over. On 1,000 generated conversations; `tools/known_answers.py` plays more. And the plan that is
+over. On 600 generated conversations; `tools/known_answers.py` plays more. And the plan that is
 made of an index is the one that is made of the events.
 """
 
@@ -51,7 +51,7 @@ from tests.support.conversations import Conversation, take
 from tests.support.http_conversations import HttpConversation
 from tests.support.http_episodes import OPENING, ROOTS
 
-CHUNK, CHUNKS = 100, 5
+CHUNK, CHUNKS = 100, 3
 
 
 class Planned(SessionSelection):
