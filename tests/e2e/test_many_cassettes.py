@@ -69,8 +69,8 @@ def test_workers_end_with_their_parent(how: signal.Signals) -> None:
     """However it ends; a Ctrl-C in a terminal reaches all of them."""
     with running([sys.executable, "-c", TEAM]) as process:
         workers = list(map(int, read_line(process).split()))
-        for pid in [*workers, process.pid] if how is signal.SIGINT else [process.pid]:
-            os.kill(pid, how)
+        kill = os.killpg if how is signal.SIGINT else os.kill
+        kill(process.pid, how)
         process.wait(20)
 
         assert gone(workers, 20)

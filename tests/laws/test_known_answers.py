@@ -293,6 +293,14 @@ SIGNALLED = ("end", {"d": "c2s", "signal": 15})
         # Tokens in other spellings.
         ((*TOKEN, s(progress(b'"a\\/b"')), s(response(1))), True),
         ((*TOKEN, s(progress(b'"a\\u002fb"')), s(response(1)), s(progress("a/b", 2))), True),
+        # An id that is used again behind a call that took the token of its first.
+        (
+            (
+                *(*TOKEN, s(response(1)), c(request(2, "tools/call", token="a/b"))),
+                *(*LIST, s(response(1)), s(progress("a/b")), s(response(2))),
+            ),
+            True,
+        ),
         # How it ended.
         ((*LIST, s(response(1)), CLIENT_ENDS, SERVER_ENDS, ("end", {"exit": 0})), True),
         ((*LIST, s(response(1)), SERVER_ENDS, ("end", {"signal": 15})), True),
