@@ -27,7 +27,6 @@ pytestmark = [pytest.mark.e2e, pytest.mark.parts]
 
 ROWS: list[tuple[str, str, str, tuple[str, ...]]] = [
     ("py2-auto", "workshop-py2", HTTP, (HTTP,)),
-    ("py2-legacy", "workshop-ts2", HTTP, ("stdio", SSE)),
     ("ts2-auto", "workshop-ts2", HTTP, (HTTP,)),
     ("ts1", "workshop-py1", SSE, ("stdio", HTTP)),
     ("fastmcp", "workshop-py2", SSE, (SSE,)),
