@@ -1,5 +1,5 @@
-"""Shows URLs, command lines and texts that somebody gave, with `***` for the secrets in them: in
-messages, which end in logs and in bug reports. Nothing that is shown so is read again.
+"""Shows URLs, command lines and texts with `***` for the secrets in them: in messages, which end in
+logs and in bug reports. Nothing that is shown so is read again.
 """
 
 from __future__ import annotations

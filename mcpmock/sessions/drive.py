@@ -204,7 +204,7 @@ async def _own_stderr() -> AsyncIterator[DescriptorQueue]:
 
 class ClientEnd(Struct, Stage, eq=False):
     """Watches for the end of a client that is played. A fault may keep it from the server, which is
-    then stopped as one that ignores the end of its input: there is nobody else to stop it.
+    then stopped as one that ignores the end of its input: no user is there to stop it.
     """
 
     _come: trio.Event = field(default_factory=trio.Event)
