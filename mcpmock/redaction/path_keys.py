@@ -79,7 +79,7 @@ def _is_key(segment: bytes, before: bytes) -> bool:
 
 
 def is_random(text: bytes) -> bool:
-    """Return whether a word of 16 characters and more is none that somebody chose."""
+    """Return whether 16 characters or more look random: no word that a person chose."""
     if text.islower() or text.isupper():  # random text has what joins words beside both cases
         text = max(re.split(rb"[-_~]", text), key=len)
     odd, usual = _count_pairs(text)
