@@ -129,7 +129,6 @@ class Driver(Stage):
         """Send nothing yet: the stages behind have not begun."""
         self._expectations.note_activity(now)
         self._start_line(now)
-        self._alarm = now
         return (Wake(now),)
 
     def feed(self, seen: Sequence[Frame], now: float) -> Iterable[Action]:
@@ -276,7 +275,7 @@ class Driver(Stage):
             if frame is None:
                 break
             out.append(frame)
-        actions: list[Action] = [Send(out)] if out else []
+        actions: list[Action] = [Send(out)]
         at = inf if self._over else self._due(now)
         if at < self._alarm:
             self._alarm = at
@@ -332,7 +331,7 @@ class Driver(Stage):
         """Take note of a frame that is sent; `calls` are the requests in it."""
         self._expectations.note_activity(now, calls)
         numbers = iter(calls)
-        for message in parse_items(frame.raw) if frame.fact is None else ():
+        for message in parse_items(frame.raw):
             number = next(numbers, 0) if isinstance(message, Request) else 0
             if isinstance(message, Request):
                 self._call_ids[number] = message.id
@@ -359,7 +358,7 @@ class Driver(Stage):
             raw = raw if span is None else splice(raw, [(span, self._tokens[about])])
         if holds_placeholder(raw):
             raw = fill(raw, self._bindings)
-        return frame if raw is frame.raw else Frame(C2S, raw, frame.eol, frame.fact)
+        return Frame(C2S, raw, frame.eol, frame.fact)
 
     # What does not come.
 

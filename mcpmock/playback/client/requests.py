@@ -70,6 +70,9 @@ class RequestClient(Stage):
     _id: int = 0
     _due: float = inf
     _over: bool = False
+    """Nothing more is asked."""
+    _ended: bool = False
+    """The end of the input was sent: nothing is sent behind it."""
     _outgoing: list[bytes] = attrs.field(factory=list)
     _reassembly: Reassembly = attrs.field(factory=Reassembly)
 
@@ -82,7 +85,7 @@ class RequestClient(Stage):
 
     def feed(self, seen: Sequence[m.Frame], now: float) -> Iterable[Action]:
         if seen[0].direction is m.C2S:
-            self._over = True  # a stage in front ends the session
+            self._ended = True  # a stage in front ends the session
             return (Send(seen),)
         logged = [frame for frame in seen if isinstance(frame.fact, m.Stderr)]
         actions: list[Action] = [Send(logged)]
@@ -91,22 +94,21 @@ class RequestClient(Stage):
                 self._settle(None, "no answer: the server ended")
                 for request in self.requests[self._asked :]:
                     self._report(request, None, "not sent: the server ended")
-                self._talk.close()
                 self._over = True
             if isinstance(frame.fact, m.ProcessExit):
-                return (*actions, *self._send(now), Hangup("the server ended"))
+                return (*actions, *self._send(), Hangup("the server ended"))
             self._receive(frame, now)
-        return (*actions, *self._send(now))
+        return (*actions, *self._send())
 
     def wake(self, now: float) -> Iterable[Action]:
-        if self._waiting is None and not self._id:
+        if not self._id:
             self._go_on(None, now)
-        elif now >= self._due and self._waiting is not None:
+        elif now >= self._due:
             cancelled = {"requestId": self._id, "reason": "no answer in time"}
             self._outgoing.append(edit.notification(CANCELLED, cancelled))
             self._settle(None, "no answer in time")
             self._go_on(None, now)
-        return self._send(now)
+        return self._send()
 
     def _receive(self, frame: m.Frame, now: float) -> None:
         raw: bytes | None = frame.raw if frame.fact is None else None
@@ -158,14 +160,13 @@ class RequestClient(Stage):
         id_ = b"%d" % self._id
         self._outgoing.append(edit.request(id_, self._waiting.method, members or None))
 
-    def _send(self, now: float) -> Iterable[Action]:
-        out = [m.Frame(m.C2S, raw, b"\n") for raw in self._outgoing]
+    def _send(self) -> Iterable[Action]:
+        out = [] if self._ended else [m.Frame(m.C2S, raw, b"\n") for raw in self._outgoing]
         self._outgoing.clear()
-        if self._over and self._due != -inf:
-            self._due = -inf  # the end of the input is sent once
+        if self._over and not self._ended:
+            self._ended = True
             out.append(m.Frame(m.C2S, b"", b"", m.StreamEnd()))
-        actions: list[Action] = [Send(out)] if out else []
-        return [*actions, *([Wake(self._due)] if now < self._due < inf else [])]
+        return [Send(out), *([Wake(self._due)] if out and self._due < inf else [])]
 
     def _talking(self) -> _Talk:
         """Yield one request after the other, and get its answer."""
@@ -199,9 +200,9 @@ class RequestClient(Stage):
         for _ in range(MAX_PAGES):
             answer = yield ClientRequest(method, cursor)
             following = None if answer is None else m.member(answer.result, "nextCursor")
-            if following in (None, b"null"):
+            if following is None or following == b"null":
                 return
-            cursor = {"cursor": m.decode(following or b"")}
+            cursor = {"cursor": m.decode(following)}
 
 
 _HANDSHAKES = ("initialize", "server/discover")

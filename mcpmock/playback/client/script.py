@@ -226,7 +226,7 @@ class _ScriptBuilder:
         if self._ended:
             return  # nothing follows the end
         self._ended = isinstance(frame.fact, StreamEnd)
-        items = _split_items(frame.raw) if frame.fact is None else []
+        items = _split_items(frame.raw)
         calls: list[int] = []
         rest: list[bytes] = []
         about: int | None = None
@@ -263,7 +263,7 @@ class _ScriptBuilder:
     def server(self, frame: Frame, t: int) -> None:
         self._line_t = t if self._t is None else self._line_t
         self._t = t
-        for message in parse_items(frame.raw) if frame.fact is None else ():
+        for message in parse_items(frame.raw):
             note = self.session.note(S2C, message, len(self.server_requests))
             if isinstance(message, Request):
                 self.server_requests.append(ScriptServerRequest(message.method, message.params))
@@ -306,7 +306,7 @@ class _ScriptBuilder:
     def _learned_values(self, raw: bytes) -> Iterator[LearnedValue]:
         for path, span in find_values(raw, _SENT_BACK) if self._minted else ():
             value = decode(raw[slice(*span)])
-            if type(value) in (str, int) and (path[-1], value) in self._minted:
+            if (path[-1], value) in self._minted:
                 yield LearnedValue(path, *self._minted[str(path[-1]), value])
 
     def script(self) -> ClientScript:

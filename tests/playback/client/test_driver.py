@@ -25,6 +25,7 @@ from tests.support import (
     error,
     exits,
     hangs_up,
+    logs,
     notification,
     progress,
     request,
@@ -35,20 +36,22 @@ from tests.support import (
 
 OPENING = (c(INITIALIZE), s(WELCOME), c(INITIALIZED))
 END = b"end"
+HOLE = "mcpmock:secret:token:1"
 
 
 class Server:
     """A live server; what the driver says to it comes out of `hears`."""
 
-    def __init__(self, *events: Line, **how: Any) -> None:
+    def __init__(self, *events: Line, began: float = 0.0, **how: Any) -> None:
         self.told: list[str] = []
         self.driver = Driver(script_of(episode(*events)), report=self.told.append, **how)
         self.pipeline = Pipeline([self.driver])
-        self.pipeline.begin(0.0)
+        self.pipeline.begin(began)
 
-    def says(self, now: float, *raws: bytes) -> list[bytes]:
+    def says(self, now: float, *raws: bytes | Frame) -> list[bytes]:
         """What the driver says at once of these."""
-        out = self.pipeline.enter([s2c(raw) for raw in raws], now) if raws else []
+        frames = [s2c(raw) if isinstance(raw, bytes) else raw for raw in raws]
+        out = self.pipeline.enter(frames, now) if frames else []
         due = self.pipeline.next_due
         while due is not None and due <= now:
             out += self.pipeline.advance(now)
@@ -134,6 +137,19 @@ def test_questions_that_were_never_recorded() -> None:
     assert ["the server asked for roots/list, which was never recorded"] == server.told
 
 
+def test_many_questions_at_once() -> None:
+    """Of a thousand the answers wait for their time, those to further ones are sent at once."""
+    server = opened(
+        c(call(1, "a")), s(request(0, "roots/list")), c(call(2, "b")), c(response(0)),
+        timing=Timing("recorded"),
+    )  # fmt: skip
+    server.says(1, WELCOME)
+
+    assert [response(1000), response(1001)] == server.says(
+        1, *(request(n, "roots/list") for n in range(1002))
+    )
+
+
 def test_a_question_that_was_not_answered() -> None:
     """Nor is it now."""
     server = opened(c(call(1, "a")), s(request(5, "roots/list")))
@@ -143,9 +159,16 @@ def test_a_question_that_was_not_answered() -> None:
 
 
 @pytest.mark.parametrize(
-    ("minted", "sent"), [({"nextCursor": "LIVE"}, b'"LIVE"'), ({"tools": []}, b'"C"'), ({}, b'"C"')]
+    ("answer", "sent"),
+    [
+        (response(1, {"nextCursor": "LIVE"}), b'"LIVE"'),
+        (response(1, {"nextCursor": None}), b'"C"'),
+        (response(1, {"tools": []}), b'"C"'),
+        (response(1), b'"C"'),
+        (error(1), b'"C"'),
+    ],
 )
-def test_live_tokens(minted: dict[str, Any], sent: bytes) -> None:
+def test_live_tokens(answer: bytes, sent: bytes) -> None:
     """What the live server minted is sent back; the recorded value where it minted none."""
     server = opened(
         c(request(1, "tools/list")), s(response(1, {"nextCursor": "C"})),
@@ -153,16 +176,15 @@ def test_live_tokens(minted: dict[str, Any], sent: bytes) -> None:
     )  # fmt: skip
     server.says(1, WELCOME)
 
-    [second, _end] = server.says(2, response(1, minted))
+    [second, _end] = server.says(2, answer)
     assert b'"cursor":' + sent in second.replace(b'": "', b'":"')
 
 
 def test_secrets_that_servers_mint() -> None:
     """What was taken out of a recorded answer is learned from the live one."""
-    hole = "mcpmock:secret:token:1"
     server = opened(
-        c(call(1, "login")), s(response(1, {"a": [{"token": f"T {hole}"}]})),
-        c(call(2, "use", token=hole)),
+        c(call(1, "login")), s(response(1, {"a": [{"token": f"T {HOLE}"}]})),
+        c(call(2, "use", token=HOLE)),
     )  # fmt: skip
     server.says(1, WELCOME)
 
@@ -171,18 +193,43 @@ def test_secrets_that_servers_mint() -> None:
     )
 
 
+def test_an_error_in_the_place_of_a_secret() -> None:
+    """The recorded text is sent."""
+    use = call(2, "use", token=HOLE)
+    server = opened(c(call(1, "login")), s(response(1, {"token": HOLE})), c(use))
+    server.says(1, WELCOME)
+
+    assert [use, END] == server.says(2, error(1))
+
+
 def test_a_secret_that_is_not_minted() -> None:
     """A text that does not fit teaches nothing, and one that does later is learned."""
-    hole = "mcpmock:secret:token:1"
     server = opened(
-        c(call(1, "login")), s(response(1, {"a": f"T {hole}", "b": f"T {hole}"})),
-        c(call(2, "use", token=hole)),
+        c(call(1, "login")), s(response(1, {"a": f"T {HOLE}", "b": f"T {HOLE}"})),
+        c(call(2, "use", token=HOLE)),
     )  # fmt: skip
     server.says(1, WELCOME)
 
     assert [call(2, "use", token="live"), END] == server.says(
         2, response(1, {"a": "T live", "b": "none"})
     )
+
+
+@pytest.mark.parametrize(
+    ("recorded", "live"),
+    [
+        ({"a": HOLE}, ["live"]), ({"a": HOLE}, {"b": "live"}), ({"a": HOLE}, {"a": 1}),
+        ({"a": HOLE}, None), ([HOLE], {"a": "live"}), ([HOLE], []), ([HOLE], 5), ([HOLE], "live"),
+        ({"a": f"T {HOLE}", "b": 5, "c": None}, {"a": "no", "b": HOLE, "c": [HOLE]}),
+    ],
+)  # fmt: skip
+def test_an_answer_of_another_form(recorded: Any, live: Any) -> None:
+    """It teaches nothing: the recorded text is sent."""
+    use = call(2, "use", token=HOLE)
+    server = opened(c(call(1, "login")), s(response(1, recorded)), c(use))
+    server.says(1, WELCOME)
+
+    assert [use, END] == server.says(2, response(1, live))
 
 
 def test_what_the_server_no_longer_says() -> None:
@@ -285,6 +332,25 @@ def test_a_server_that_ends() -> None:
     assert (0, []) == (done.driver.failed, done.told)
 
 
+def test_a_server_that_closes_its_output_and_ends() -> None:
+    """It ended once."""
+    server = opened(c(call(1, "a")), s(response(1)))
+    server.says(1, WELCOME)
+    server.says(2, hangs_up(S2C), exits(1))
+
+    assert ["the server ended without an answer to the request in event 4"] == server.told
+    assert [0, 1] == [server.driver.left, server.driver.failed]
+
+
+def test_a_server_that_ends_before_a_notification() -> None:
+    """No answer is missing."""
+    server = opened(c(call(1, "a")), s(response(1)), s(LOG))
+    server.says(1, WELCOME)
+    assert [END] == server.says(2, response(1), hangs_up(S2C))
+
+    assert [] == server.told
+
+
 def test_a_server_that_closes_its_output() -> None:
     """It says nothing any more: no answer is waited for, and its input ends too."""
     server = opened(c(call(1, "a")), s(response(1)), c(call(2, "b")))
@@ -313,6 +379,77 @@ def test_a_server_that_falls_silent() -> None:
     assert [call(2, "a"), call(3, "a"), END] == server.silent_until(31)
     assert "the server sends nothing any more; recorded messages left to send: 5" == server.told[-1]
     assert 4 == server.driver.failed
+
+
+def test_a_server_that_is_silent_to_the_end() -> None:
+    """Where nothing is left to be sent, only what was not answered is told."""
+    events = [event for n in (1, 2, 3) for event in (c(call(n, "a")), s(response(n)))]
+    server = Server(*events)
+
+    assert [*(call(n, "a") for n in (1, 2, 3)), END] == server.silent_until(31)
+    assert [f"no answer to the request in event {n}" for n in (1, 3, 5)] == server.told
+
+
+def test_a_server_that_speaks_first() -> None:
+    """Its first message is waited for from the beginning, whatever the clock shows then."""
+    server = Server(s(LOG), c(call(1, "a")), began=100.0)
+
+    assert [] == server.silent_until(100.4)
+    assert [call(1, "a"), END] == server.silent_until(100.5)
+
+
+def test_answers_that_a_fault_takes_away() -> None:
+    """They are waited for only until both sides are quiet, and are no failure; others as long as
+    ever.
+    """
+    server = Server(
+        c(call(1, "a")), c(call(2, "b")), s(response(1)), s(response(2)), c(call(3, "c")),
+        s(response(3)), owes=lambda id_: id_ == b"2",
+    )  # fmt: skip
+    assert [call(1, "a"), call(2, "b")] == server.says(0)
+    assert [] == server.silent_until(9)
+    assert [call(3, "c")] == server.says(9, response(2))
+    assert [] == server.silent_until(9.4)
+    assert [END] == server.silent_until(9.5)
+
+    assert ([], [], []) == (server.told, server.driver.given_up, server.driver.unanswered())
+
+
+def test_an_answer_that_is_held_for_a_moment() -> None:
+    """It is not yet taken away."""
+    server = Server(c(call(1, "a")), s(response(1)), c(call(2, "b")), owes=lambda _id: False)
+    assert [call(1, "a")] == server.says(0)
+
+    assert [] == server.silent_until(0.4)
+    assert [call(2, "b"), END] == server.says(0.4, response(1))
+
+
+def test_requests_among_notifications() -> None:
+    """Each has its own answer."""
+    sent = batch(INITIALIZED, call(1, "a"), LOG, call(2, "b"))
+    server = Server(c(sent), s(response(1)), c(call(3, "c")), s(response(2)))
+    assert [sent] == server.says(0)
+
+    assert [call(3, "c")] == server.says(1, response(1))
+    assert [END] == server.says(1, response(2))
+
+
+def test_standard_error() -> None:
+    """It passes, and is no message whatever it says."""
+    server = Server(c(call(1, "a")), s(response(1)))
+    server.says(0)
+    line = logs(response(1).decode())
+
+    assert [[line]] == server.pipeline.enter([line], 1)
+    assert [END] == server.says(2, response(1))
+
+
+def test_a_cancel_of_nothing() -> None:
+    """It is sent as recorded."""
+    server = Server(c(call(1, "a")), c(cancelled(99)), s(response(1)))
+
+    assert [call(1, "a"), cancelled(99)] == server.says(0)
+    assert [] == server.driver.cancelled
 
 
 def chatter(server: Server, since: float) -> float:
@@ -381,11 +518,14 @@ def test_a_cancel_of_what_the_server_asked() -> None:
 def test_answers_twice_and_too_soon() -> None:
     """The second of two is nobody's; one to what was not yet asked neither."""
     server = opened(c(call(1, "a")), s(response(1)), c(call(2, "b")), s(response(2)))
+    answered: list[int] = []
+    server.driver.on_answer = lambda number, _answer, _seconds: answered.append(number)
     server.says(1, response(2), WELCOME)
 
     assert [call(2, "b")] == server.says(2, response(1), response(1))
     assert [] == server.says(3, response(1))
     assert [END] == server.says(4, response(2))
+    assert [0, 1, 2] == answered
 
 
 def test_long_answers() -> None:
@@ -399,6 +539,17 @@ def test_long_answers() -> None:
     assert [[call(2, "b"), END]] == [
         [_raw(frame) for frame in frames] for frames in server.pipeline.enter([rest], 3)
     ]
+
+
+def test_an_answer_that_is_too_long() -> None:
+    """It is none, whatever it begins with."""
+    server = opened(c(call(1, "a")), s(response(1)), c(call(2, "b")))
+    server.says(1, WELCOME)
+    server.driver._reassembly.max_bytes = 100
+    pieces = [Frame(S2C, response(1), b"", Fragment()), Frame(S2C, b" " * 100, b"", Fragment(True))]
+
+    assert [] == server.says(2, *pieces)
+    assert [call(2, "b"), END] == server.says(3, response(1))
 
 
 def test_the_place_of_a_reply() -> None:
@@ -447,6 +598,19 @@ def test_progress_on_a_question() -> None:
     assert [progress(7), response("q")] == server.says(1, live)
 
 
+def test_progress_with_a_token_that_nothing_gave() -> None:
+    """It is sent as recorded: what reports on nothing, and on a question that has no token now."""
+    ask = request(0, "sampling/createMessage", token="old")
+    server = Server(
+        c(call(1, "a")), c(progress("other")), s(ask), c(progress("old")), c(response(0)),
+        s(response(1)),
+    )  # fmt: skip
+    assert [call(1, "a"), progress("other")] == server.says(0)
+
+    live = request("q", "sampling/createMessage")
+    assert [progress("old"), response("q")] == server.says(1, live)
+
+
 def test_tokens_as_the_live_server_spells_them() -> None:
     """In batches and in answers to questions too; whatever their type."""
     server = Server(
@@ -470,8 +634,9 @@ def test_what_is_told_is_bounded() -> None:
     server.says(1, WELCOME)
     for number in range(100):
         assert 1 == len(server.says(2, request(number, f"x/{number}")))
+        assert 1 == len(server.says(2, request(number, "x/0")))
 
-    assert (20, 100) == (len(server.told), server.driver.failed)
+    assert (20, 200) == (len(server.told), server.driver.failed)
 
 
 def test_pauses() -> None:
@@ -495,5 +660,5 @@ def test_told_to_stop() -> None:
     [batch] = server.pipeline.enter([Frame(C2S, b"", b"", StreamEnd())], 1)
 
     assert isinstance(batch[0].fact, StreamEnd)
-    assert [] == server.says(2, WELCOME)
+    assert [] == server.says(2, WELCOME, exits(0))
     assert ([], 0) == (server.told, server.driver.failed)

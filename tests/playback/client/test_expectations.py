@@ -29,6 +29,30 @@ def test_answers() -> None:
     assert 7.0 == state.ready_at
 
 
+def test_ready_once() -> None:
+    """What comes later does not put off a line that waits for nothing more."""
+    state = waits(line := ScriptLine(FRAME, answers=(0,)))
+    state.note_activity(1.0, (0, 1))
+    state.start_line(line, 1.0)
+    state.answered(0, 2.0)
+    assert 1.5 == state.answered(1, 2.5)
+
+    assert 2.0 == state.ready_at
+
+
+def test_what_was_not_answered() -> None:
+    """What was given up, and what is open and was answered in the recording; not what was
+    cancelled.
+    """
+    state = waits(line := ScriptLine(FRAME, answers=(0,)), c0=1.0, c1=1.0, c2=1.0)
+    state.note_activity(1.0, (0, 1, 2, 3))
+    state.start_line(line, 1.0)
+    assert (True, False) == (state.cancelled(2), state.cancelled(2))
+    state.give_up()
+
+    assert (set(), [0, 1]) == (state.awaited, state.unanswered())
+
+
 def test_signs() -> None:
     """They count whenever they come; what nobody waits for is not kept."""
     first, second = ScriptLine(FRAME, events=(LOG,)), ScriptLine(FRAME, events=(LOG, LOG))

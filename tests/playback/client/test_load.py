@@ -55,6 +55,12 @@ def test_latencies_are_counted_by_method_and_tool() -> None:
     assert (2, 4, 0, 0) == (load.sessions, load.count, load.errors, load.broken)
 
 
+@pytest.mark.parametrize(("kind", "text"), [(ADD, "tools/call add"), (CallKind("ping"), "ping")])
+def test_the_name_of_a_kind(kind: CallKind, text: str) -> None:
+    """The method, and of a call the tool."""
+    assert text == str(kind)
+
+
 def test_a_percentile_is_never_above_the_longest() -> None:
     """Though the bound of its bucket is."""
     load = Load()
@@ -127,12 +133,15 @@ def test_only_so_many_failures_are_named() -> None:
         (LatencyLimit("", 0.4, method="tools/*"), [ADD, SUB]),
         (LatencyLimit("", 0.4, method="ping"), []),
         (LatencyLimit("", 1.0), []),
+        (LatencyLimit("", 0.1, method="ping"), [CallKind("ping")]),
+        (LatencyLimit("", 0.1, method="ping", tool="*"), []),
     ],
 )
 def test_limits_of_latencies(limit: LatencyLimit, exceeded: list[CallKind]) -> None:
     """Each kind of call that fits has to keep to it by itself."""
     load = Load()
     play(load, scripted(*ASKS_TWO), (0.5, response(2)), (1.0, response(1)))
+    play(load, scripted(c(request(1, "ping")), s(response(1))), (0.25, response(1)))
 
     found = LoadLimits([limit]).exceeded(load)
     assert exceeded == [kind for kind, _, _ in found]

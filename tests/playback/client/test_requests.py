@@ -9,7 +9,7 @@ import pytest
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.playback.client.requests import MAX_PAGES, ClientRequest, RequestClient
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, Response, StreamEnd, decode
-from tests.support import error, exits, hangs_up, request, response, s2c
+from tests.support import LOG, error, exits, hangs_up, logs, request, response, s2c
 
 WEATHER = ClientRequest("tools/call", {"name": "weather", "arguments": {"city": "Oslo"}})
 PING = ClientRequest("ping")
@@ -24,6 +24,8 @@ class Session:
         self.client = RequestClient(requests, on_answer=self._note, **how)
         self.pipeline = Pipeline([self.client])
         self._out = [*self.pipeline.begin(0.0)]
+        self.passed: list[Frame] = []
+        """What comes through from the server."""
 
     def _note(self, asked: ClientRequest, answer: Response | None, why: str) -> None:
         kind = why if answer is None else "result" if answer.error is None else "error"
@@ -37,6 +39,7 @@ class Session:
         if frames:
             self._out += self.pipeline.enter(frames, now)
         out, self._out = self._out, []
+        self.passed += (frame for sent in out for frame in sent if frame.direction is S2C)
         return [_shown(frame) for sent in out for frame in sent if frame.direction is C2S]
 
     def opened(self, **capabilities: Any) -> list[Any]:
@@ -62,7 +65,95 @@ def test_one_after_the_other() -> None:
     assert [END] == session.says(7, error(3))
     assert [] == session.says(8)
     assert [("tools/call", "result"), ("ping", "error")] == session.answers
-    assert 1 == session.client.failed
+    assert (1, "") == (session.client.failed, session.client.unanswered)
+
+
+def test_a_cancel_is_sent_once() -> None:
+    """Nor does a time that was over long ago end anything that was answered."""
+    session = Session(PING, PING, timeout=2)
+    session.opened()
+
+    assert ["ping"] == [one["method"] for one in session.says(1, response(2))]
+    assert [] == session.says(2)
+    assert ["notifications/cancelled", END] == [
+        one if one == END else one["method"] for one in session.says(9)
+    ]
+
+
+def test_the_same_answer_twice() -> None:
+    """The second is nobody's."""
+    session = Session(PING, PING)
+    session.opened()
+
+    assert ["ping"] == [one["method"] for one in session.says(1, response(2), response(2))]
+    assert [END] == session.says(2, response(3), response(3))
+    assert [("ping", "result")] * 2 == session.answers
+
+
+def test_what_a_user_writes_into_meta() -> None:
+    """It is sent, a progress token too."""
+    mine = {"x": 1, "progressToken": "mine"}
+    for modern in (False, True):
+        session = Session(ClientRequest("ping", {"_meta": mine}), modern=modern)
+        session.says(0)
+        asked = session.says(0, response(1))[-1]
+
+        assert mine == {name: asked["params"]["_meta"][name] for name in mine}
+
+
+def test_a_list_that_is_not_answered() -> None:
+    """The other lists are asked for all the same, and the requests made."""
+    session = Session(PING, lists=True, timeout=2)
+    [asked] = session.opened(prompts={}, tools={})
+    methods = [asked["method"]]
+    for now in (2, 4):
+        _cancel, asked = session.says(now)
+        methods.append(asked["method"])
+
+    assert ["tools/list", "prompts/list", "ping"] == methods
+
+
+def test_standard_error() -> None:
+    """It passes, and is no message whatever it says; nothing else passes."""
+    session = Session(PING)
+    session.opened()
+    line = logs(response(2).decode())
+
+    assert [] == session.says(1, line)
+    assert [END] == session.says(2, response(2))
+    assert [line] == session.passed
+
+
+def test_an_answer_to_nothing() -> None:
+    """Nothing was asked yet."""
+    session = Session(PING)
+    session.pipeline.enter([s2c(response(0))], 0)
+
+    assert ["ping"] == [one["method"] for one in session.opened()]
+
+
+def test_a_server_that_never_stops_talking() -> None:
+    """Nothing piles up, and the time of an answer does not become longer."""
+    session = Session(PING, timeout=2)
+    session.opened()
+    for _ in range(100):
+        session.says(1, LOG)
+
+    assert len(session.pipeline._due) < 5
+    assert ["notifications/cancelled", END] == [
+        one if one == END else one["method"] for one in session.says(2)
+    ]
+
+
+def test_told_to_stop() -> None:
+    """The end of the client's side passes, and nothing is sent behind it."""
+    session = Session(PING, PING)
+    session.opened()
+
+    assert [END] == session.says(1, hangs_up(C2S))
+    assert [] == session.answers
+    assert [] == session.says(2, request("a", "ping"), response(2))
+    assert [] == session.says(3, hangs_up(S2C))
 
 
 def test_lists_of_what_is_offered() -> None:
@@ -73,12 +164,21 @@ def test_lists_of_what_is_offered() -> None:
     assert ("tools/list", None) == (tools["method"], tools.get("params"))
     [again] = session.says(1, response(2, {"tools": [], "nextCursor": ""}))
     assert {"cursor": ""} == again["params"]
-    assert ["ping"] == [one["method"] for one in session.says(1, response(3, {"tools": []}))]
+    last = response(3, {"tools": [], "nextCursor": None})
+    assert ["ping"] == [one["method"] for one in session.says(1, last)]
 
 
 @pytest.mark.parametrize(
     ("lists", "capabilities"),
-    [(False, {"tools": {}}), (True, {}), (True, None), (True, 5), (True, ["tools"]), (True, "x")],
+    [
+        (False, {"tools": {}}),
+        (True, {}),
+        (True, None),
+        (True, 5),
+        (True, ["tools"]),
+        (True, "x"),
+        (True, ...),
+    ],
 )
 def test_no_lists(lists: bool, capabilities: Any) -> None:
     """Where they are not wanted, not offered, or what is offered cannot be read; the input ends
@@ -86,7 +186,8 @@ def test_no_lists(lists: bool, capabilities: Any) -> None:
     """
     session = Session(PING, lists=lists)
     session.says(0)
-    [_, asked] = session.says(0, response(1, {"capabilities": capabilities}))
+    welcome = {} if capabilities is ... else {"capabilities": capabilities}
+    [_, asked] = session.says(0, response(1, welcome))
 
     assert "ping" == asked["method"]
     assert [[END], [], []] == [session.says(now, response(2)) for now in (1, 2, 3)]
@@ -131,13 +232,20 @@ def test_silence() -> None:
     assert [("tools/call", "no answer in time"), ("ping", "result")] == session.answers
 
 
-@pytest.mark.parametrize("end", [hangs_up(S2C), exits(3)], ids=["output", "process"])
-def test_a_server_that_ends(end: Frame) -> None:
-    """The request that waits has no answer, and nothing more is asked."""
+@pytest.mark.parametrize(
+    "end",
+    [[hangs_up(S2C)], [exits(3)], [hangs_up(S2C), exits(3)]],
+    ids=["output", "process", "both"],
+)
+def test_a_server_that_ends(end: list[Frame]) -> None:
+    """The request that waits has no answer, and nothing more is asked. The end of the process is
+    that of the session.
+    """
     session = Session(WEATHER, PING)
     session.opened()
 
-    assert [END] == session.says(1, end)
+    assert [END] == session.says(1, *end)
+    assert (session.pipeline.hung_up is not None) == (end[-1:] == [exits(3)])
     assert [
         ("tools/call", "no answer: the server ended"), ("ping", "not sent: the server ended"),
     ] == session.answers  # fmt: skip

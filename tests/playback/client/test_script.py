@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from msgspec import structs
+from msgspec import UNSET, structs
 
 from mcpmock.cassette.model import Event, Gap, Oversize
 from mcpmock.playback.client.script import (
+    STREAM_OPENING,
     ClientScript,
     LearnedValue,
     find_values,
@@ -60,6 +61,7 @@ def test_what_a_line_waited_for() -> None:
     """Messages of the server count by kind, progress by its call; what came late does not."""
     found = part(
         c(request(1, "tools/call", token="t")), s(progress("t")), s(LOG), s(progress("t")),
+        s(progress("of nothing")),
         c(cancelled(1)), s(notification("notifications/tools/list_changed")), s(progress("t")),
         c(request(2, "tools/list")),
     )  # fmt: skip
@@ -105,9 +107,12 @@ def test_an_answer_to_a_question_has_its_place() -> None:
 def test_progress_on_a_question() -> None:
     """It names the question whose token it uses."""
     ask = request(0, "sampling/createMessage", token="Q")
-    found = part(c(call(1, "a")), s(SAMPLE), s(ask), c(progress("Q")), c(progress("other")))
+    found = part(
+        c(call(1, "a")), c(call(2, "b")), s(SAMPLE), s(ask), c(progress("Q")), c(progress("other")),
+        c(cancelled(2)),
+    )  # fmt: skip
 
-    assert [None, 1, None, None] == [line.about for line in found.lines]
+    assert [None, None, 1, None, None, None] == [line.about for line in found.lines]
 
 
 def test_the_end_of_the_input() -> None:
@@ -145,6 +150,25 @@ def test_late_answers() -> None:
 
     assert (("answer", 0), ("answer", None)) == found.lines[2].events
     assert () == found.lines[2].answers
+
+
+def test_an_answer_to_no_question() -> None:
+    """It is a line as any other."""
+    assert [response(99), b""] == sent(part(c(response(99))))
+
+
+def test_the_standalone_stream() -> None:
+    """It is opened once, however often it was: what ends it is chance."""
+    recorded = episode(c(INITIALIZE), s(WELCOME), *[c(LOG)] * 2, c(INITIALIZED))
+    get = {"method": "GET", "target": "/mcp", "headers": []}
+    events = [
+        structs.replace(one, m=UNSET, http=get) if one.n in (3, 4) else one
+        for one in recorded.events
+    ]
+    found = script_of(structs.replace(recorded, events=events))
+
+    assert [INITIALIZE, b"", INITIALIZED, b""] == sent(found)
+    assert STREAM_OPENING.fact == found.lines[1].frame.fact
 
 
 def test_tokens_that_servers_mint() -> None:
@@ -236,9 +260,12 @@ def test_whether_it_opens_a_session(said: list[bytes], opens: bool) -> None:
 def test_placeholders_without_a_value_in_replies() -> None:
     """Each with the line in front of which the reply goes."""
     hole = "mcpmock:secret:token:1"
-    said = c(call(1, "a")), s(SAMPLE), c(response(0, [hole])), s(response(1)), c(call(2, "b"))
+    said = (
+        c(call(1, "a")), s(request(1, "roots/list")), s(SAMPLE), c(response(0, [hole])),
+        s(response(1)), c(call(2, "b")),
+    )  # fmt: skip
 
-    assert [(hole, 5)] == [*unbound_placeholders(part(*said))]
+    assert [(hole, 6)] == [*unbound_placeholders(part(*said))]
 
 
 def test_placeholders_without_a_value() -> None:
@@ -269,6 +296,20 @@ def test_gaps_are_from_whatever_came_last() -> None:
 
     assert [0.0, 0.5, 0.0] == [line.gap for line in found.lines]
     assert [0.0, 1.0, 0.0] == [line.wait for line in found.lines]
+
+
+def test_a_server_that_speaks_first() -> None:
+    """The wait for it counts from its first message: the take may have begun long before."""
+    found = part((3.0, "s2c", LOG), (4.0, "s2c", LOG), (4.5, "c2s", call(1, "a")))
+
+    assert [(1.0, 0.5), (0.0, 0.0)] == [(line.wait, line.gap) for line in found.lines]
+
+
+def test_standard_error_ends_no_pause() -> None:
+    """A client does not wait for it."""
+    found = part((1.0, "s2c", LOG), (2.0, "stderr", "x\n"), (4.0, "c2s", call(1, "a")))
+
+    assert 3.0 == found.lines[0].gap
 
 
 def test_batches() -> None:

@@ -20,6 +20,15 @@ def test_the_same_question_first() -> None:
     assert [2, 2, 2] == [found.find(asked("a", b'{"n":2}')) for _ in range(3)]
 
 
+def test_the_same_question_among_many() -> None:
+    """Each is found, whatever stands before it."""
+    params = [b'{"n":%d}' % n for n in range(200)]
+    found = ServerRequests([ScriptServerRequest("a", one) for one in params])
+
+    order = [150, 199, 0, 3]
+    assert order == [found.find(asked("a", params[n])) for n in order]
+
+
 def test_a_question_that_was_never_recorded() -> None:
     assert None is ServerRequests([ScriptServerRequest("a", None)]).find(asked("b"))
 
