@@ -116,5 +116,5 @@ def _line(rule: MatchRule, kind: str, fits: bool, labels: list[Label], members: 
     fitting = [label for label in labels if rule.is_for(label[0], (label[0], rule.name))]
     if not fitting:
         return f"{text}: no {kind} is {rule.method!r}" + did_you_mean(rule.method, methods)
-    names = [name for _, name in fitting if name]
+    names = [name for _, name in fitting]
     return f"{text}: no {rule.method} is of {rule.name!r}" + did_you_mean(rule.name, names)

@@ -85,7 +85,7 @@ class Live(Stage):
 
     def _receive_client_frame(self, frame: Frame, now: float) -> Iterable[Action]:
         whole = _reassemble(frame, self._reassembly)
-        content = None if whole is None or whole.fact is not None else whole.content
+        content = None if whole is None else whole.content
         if whole is not None and self._is_for_server(content):
             if whole is not frame:  # its pieces are noise to the player, and end here
                 self.player.feed([frame], now)
@@ -189,11 +189,11 @@ class Live(Stage):
 
 def _without_id_prefix(frame: Frame) -> Frame:
     """Return the client's answer to a request of the real server, with the server's own id."""
-    span = locate(frame.raw, ("id",)) if isinstance(frame.content, Response) else None
-    if span is None:
+    span = locate(frame.raw, ("id",))
+    ours = None if span is None else decode(frame.raw[slice(*span)])
+    if span is None or not isinstance(ours, str) or not ours.startswith(_ID_PREFIX):
         return frame
-    ours = decode(frame.raw[slice(*span)])
-    own = str(ours).removeprefix(_ID_PREFIX).encode("utf-8", "surrogateescape")
+    own = ours.removeprefix(_ID_PREFIX).encode("utf-8", "surrogateescape")
     return Frame(C2S, splice(frame.raw, [(span, own)]), frame.eol)
 
 
@@ -202,7 +202,7 @@ def _reassemble(frame: Frame, reassembly: Reassembly) -> Frame | None:
     if not isinstance(frame.fact, Fragment):
         return frame
     whole = reassembly.add(frame)
-    return None if whole is None or whole.too_long else whole.frame
+    return None if whole is None else whole.frame
 
 
 def _method_of(content: object) -> str | None:

@@ -11,8 +11,9 @@ from mcpmock.playback.session_player import SessionPlayer
 from tests.support import c, call, cassette, error, notification, request, response, s, script
 
 RECORDED = cassette(
-    c(call(1, "find", requestId=1, deep={"when": 1})),
-    s(response(1)),
+    ("stderr", '{"jsonrpc":"2.0","id":9,"method":"prompts/get","params":{"name":"in a log"}}'),
+    c(call(1, "find", requestId=1, deep={"when": 1}, several=[{"whom": 1}])),
+    s(response(1, {"at": 1})),
     c(request(2, "resources/read", {"uri": "file:///a"})),
     s(notification("notifications/message", {"data": 1})),
     s(response(2)),
@@ -42,6 +43,10 @@ RECORDED = cassette(
         ),
         ("$.arguments.deep.requestId", "no request has $.params.arguments.deep.requestId"),
         ("$.arguments[?@==7]", "no request has $.params.arguments[?@==7]"),
+        ("$.arguments.several[3]", "no request has $.params.arguments.several[3]"),
+        ("$.arguments.several[*].whon", "no request has 'whon'; did you mean whom?"),
+        ("$..at", "no request has 'at'; did you mean data?"),
+        ("tools/call $.data", "no request has 'data'"),
         ("tools/* f* $.arguments.requestId", None),
         ("$..when", None),
         ("$.result.content", None),
@@ -67,6 +72,8 @@ def test_what_no_request_has(rule: str, why: str | None) -> None:
         ("tools/call $.error.data", "no message has 'error'"),
         ("prompts/get $.result.at", "no message is 'prompts/get'"),
         ("$..whne", "no message has 'whne'; did you mean when?"),
+        ("resources/read $.arguments.requestId", "no message has 'arguments'"),
+        ("$.result.late", "no message has 'late'; did you mean at?"),
         ("tools/call find $.result.at", None),
         ("resources/read $.error.code", None),
         ("roots/list $.result.roots", None),
@@ -86,6 +93,7 @@ def test_what_no_message_of_a_diff_has(rule: str, why: str | None) -> None:
         s(request(7, "roots/list")),
         c(response(7, {"roots": []})),
         s(error(2)),
+        s(response(77, {"late": "to nothing"})),
     )
     wanted = [] if why is None else [f"the rule {rule!r} applied to nothing: {why}"]
     takes = [*one.takes, *other.takes]
@@ -99,6 +107,17 @@ def test_rules_that_nobody_wrote_and_long_lists() -> None:
     assert [] == idle_rules(MatchRules.parse(TOOL_ALONE), RECORDED.takes)
     many = idle_rules(MatchRules.parse([f"$.a{n}" for n in range(15)]), RECORDED.takes)
     assert (11, "5 more rules applied to nothing") == (len(many), many[-1])
+
+
+def test_many_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those beyond a bound are not remembered, and none of them is proposed."""
+    monkeypatch.setattr("mcpmock.playback.idle_rules._MAX_NAMES", 1)
+    rules = MatchRules.parse(["resources/raed $.uri", "$.uril"])
+
+    assert [
+        "the rule 'resources/raed $.uri' applied to nothing: no request is 'resources/raed'",
+        "the rule '$.uril' applied to nothing: no request has 'uril'",
+    ] == idle_rules(rules, RECORDED.takes)
 
 
 def test_a_place_that_only_the_live_request_has() -> None:

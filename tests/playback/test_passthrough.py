@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pytest
+
 from mcpmock.playback.passthrough import Live
 from mcpmock.playback.player import PlayerNote
 from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.session_selection import PlayerOptions, SessionSelection
+from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
 from tests.support import (
     INITIALIZE,
@@ -15,10 +20,12 @@ from tests.support import (
     WELCOME,
     Line,
     Script,
+    batch,
     c,
     call,
     cancelled,
     cassette,
+    error,
     exits,
     hangs_up,
     logs,
@@ -35,16 +42,17 @@ OTHER = response(0, {"protocolVersion": "2025-11-25", "capabilities": {"tools": 
 CHANGED = notification("notifications/roots/list_changed")
 
 
-def live(*events: Line, told: list[object] | None = None) -> Script:
+def live(*events: Line, told: list[object] | None = None, **playing: Any) -> Script:
     """A recorded session with a handshake, and a real server behind it."""
-    selection = SessionSelection(cassette(*OPENING, *events), PlayerOptions(on_miss="live"))
+    options = PlayerOptions(on_miss="live", **playing)
+    selection = SessionSelection(cassette(*OPENING, *events), options)
     player = SessionPlayer(selection, (told if told is not None else []).append)
     return Script([Live(player)])
 
 
-def greeted(*events: Line) -> Script:
+def greeted(*events: Line, told: list[object] | None = None, **playing: Any) -> Script:
     """A session in which the real server is up: call 5 missed, and is waited for."""
-    played = live(*events)
+    played = live(*events, told=told, **playing)
     played.at(0, client=INITIALIZE, to_client=WELCOME).at(0, client=INITIALIZED)
     played.at(1, client=call(5, "x"), to_server=INITIALIZE)
     return played.at(2, server=OTHER, to_server=[INITIALIZED, call(5, "x")])
@@ -80,12 +88,15 @@ def test_a_miss() -> None:
     assert PlayerNote("tools/call", "not in the recording; the real server is asked") in told
 
 
-def test_an_answer_before_that_of_the_handshake() -> None:
+@pytest.mark.parametrize(
+    "said", [response(99), error("x"), error(b"null"), logs(OTHER.decode()), b"noise"]
+)
+def test_an_answer_before_that_of_the_handshake(said: bytes | Frame) -> None:
     """Only the one to the handshake is kept back."""
     played = live().at(0, client=INITIALIZE, to_client=WELCOME).at(0, client=INITIALIZED)
     played.at(1, client=call(5, "x"), to_server=INITIALIZE)
 
-    played.at(2, server=response(99), to_client=response(99))
+    played.at(2, server=said, to_client=said)
     played.at(3, server=OTHER, to_server=[INITIALIZED, call(5, "x")]).nothing_more()
 
 
@@ -107,6 +118,13 @@ def test_without_a_handshake() -> None:
     Script([Live(SessionPlayer(selection))]).at(0, client=call(1, "b"), to_server=call(1, "b"))
 
 
+def test_half_a_handshake() -> None:
+    """A client that says only the second half of it gets no answer to wait for."""
+    played = live().at(0, client=INITIALIZED)
+
+    played.at(1, client=call(5, "x"), to_server=[INITIALIZED, call(5, "x")])
+
+
 def test_the_handshake_itself_is_not_recorded() -> None:
     """It goes through, once, and the client hears the answer."""
     selection = SessionSelection(
@@ -120,12 +138,15 @@ def test_the_handshake_itself_is_not_recorded() -> None:
 
 def test_what_belongs_to_a_call() -> None:
     """Progress and the cancel of it; a late answer goes through as well."""
-    played = greeted()
+    told: list[object] = []
+    played = greeted(told=told)
     asked = request(6, "tools/call", {"name": "slow"}, token="t")
 
     played.at(3, client=asked, to_server=asked).at(4, server=progress("t"), to_client=progress("t"))
     played.at(5, client=cancelled(6), to_server=cancelled(6))
     played.at(6, server=response(6), to_client=response(6)).nothing_more()
+    note = PlayerNote("tools/call", "not in the recording; the real server is asked")
+    assert [note, note] == told
 
 
 def test_pings() -> None:
@@ -137,7 +158,9 @@ def test_pings() -> None:
 
 def test_questions_of_both_servers() -> None:
     """The real one's have ids of our own; each answer reaches the one that asked."""
-    played = greeted(c(call(1, "a")), s(ASK), c(response(1)), s(response(1, {"a": 1})))
+    told: list[object] = []
+    recorded = c(call(1, "a")), s(ASK), c(response(1)), s(response(1, {"a": 1}))
+    played = greeted(*recorded, told=told)
 
     played.at(3, client=call(1, "a"), to_client=ASK).at(4, server=ASK, to_client=OURS)
     played.at(5, client=response("mcpmock:1", {"x": 1}), to_server=response(1, {"x": 1}))
@@ -145,8 +168,21 @@ def test_questions_of_both_servers() -> None:
     played.at(
         7, server=request('a"b', "roots/list"), to_client=request('mcpmock:"a\\"b"', "roots/list")
     )
+    other = notification("x/y", {"requestId": 'a"b'})
+    played.at(8, server=other, to_client=other)
     played.at(8, server=cancelled('a"b'), to_client=cancelled('mcpmock:"a\\"b"'))
-    played.at(9, server=cancelled("unknown"), to_client=cancelled("unknown")).nothing_more()
+    for odd in (cancelled("unknown"), notification("notifications/cancelled"), batch()):
+        played.at(9, server=odd, to_client=odd)
+    assert 1 == len(told)
+
+
+@pytest.mark.parametrize("id_", [3, "three", "mcpmock", 1.5])
+def test_questions_in_a_batch(id_: object) -> None:
+    """They keep their ids, and so do the answers."""
+    asks = batch(request(id_, "roots/list"), request(99, "roots/list"))
+    played = greeted().at(3, server=asks, to_client=asks)
+
+    played.at(4, client=response(id_), to_server=response(id_)).nothing_more()
 
 
 def test_reports_on_a_question() -> None:
@@ -163,7 +199,7 @@ def test_long_lines() -> None:
     """Pieces of an answer are put together before they go to the real server; pieces of what that
     says pass as they come, and a call is asked whole.
     """
-    played = greeted()
+    played = greeted(c(call(1, "a")), s(response(1)))
     played.at(3, server=ASK, to_client=OURS)
     answer, own = response("mcpmock:1", "x" * 9), response(1, "x" * 9)
 
@@ -171,6 +207,9 @@ def test_long_lines() -> None:
     played.at(5, client=Frame(C2S, answer[20:], b"\n", Fragment(last=True)), to_server=own)
     piece = Frame(S2C, LOG[:9], b"", Fragment())
     played.at(6, server=piece, to_client=piece)
+    asked = call(1, "a")
+    played.at(7, client=Frame(C2S, asked[:9], b"", Fragment()))
+    played.at(8, client=Frame(C2S, asked[9:], b"\n", Fragment(last=True)), to_client=response(1))
 
 
 def test_long_lines_beside_standard_error() -> None:
@@ -192,3 +231,13 @@ def test_the_end() -> None:
     played.at(3, client=call(1, "a"), to_client=response(1)).still_there()
     played.at(4, client=hangs_up(C2S), to_server=hangs_up(C2S)).still_there()
     played.at(5, server=exits(0), to_client=exits(0))
+
+
+def test_recorded_pauses() -> None:
+    """They are kept while the real server is up."""
+    recorded = (6.0, "c2s", call(1, "a")), (9.5, "s2c", response(1))
+    played = live(*recorded, pace=Pace(Timing("recorded")))
+    played.at(0, client=INITIALIZE).at(1, to_client=WELCOME).at(2, client=INITIALIZED)
+    played.at(5, client=call(5, "x"), to_server=INITIALIZE)
+
+    played.at(6, client=call(1, "a")).at(9.5, to_client=response(1)).nothing_more()
