@@ -7,7 +7,20 @@ import pytest
 from mcpmock.playback.request_assembly import ClientMessage, RequestAssembly
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, HttpBody
 from mcpmock.protocol.reassembly import MAX_MESSAGE_BYTES
-from tests.support import INITIALIZE, accepts, answers, bodiless, c2s, ends, post, response, s2c
+from tests.support import (
+    INITIALIZE,
+    INITIALIZED,
+    accepts,
+    answers,
+    batch,
+    bodiless,
+    c2s,
+    call,
+    ends,
+    post,
+    response,
+    s2c,
+)
 
 
 def piece(raw: bytes, x: int | None, last: bool = False) -> Frame:
@@ -105,6 +118,27 @@ def test_nothing_leaves_on_what_is_over() -> None:
 def test_what_it_is_called(frame: Frame, name: str) -> None:
     """Its method, or what it is."""
     assert name == ClientMessage(frame).name
+
+
+@pytest.mark.parametrize(
+    ("raw", "ids"),
+    [
+        (batch(call(1, "a"), INITIALIZED, response(3), call("z", "b")), [b"1", b'"z"']),
+        (call(1, "a"), [b"1"]),
+        (INITIALIZED, []),
+        (b"[x", []),
+    ],
+)
+def test_the_requests_in_it(raw: bytes, ids: list[bytes]) -> None:
+    """Those of a batch, without what needs no answer."""
+    assert ids == ClientMessage(c2s(raw)).ids
+
+
+def test_a_message_without_a_head() -> None:
+    """Over pipes nothing names a session, nor ends one."""
+    found = ClientMessage(c2s(INITIALIZE))
+
+    assert (False, False, True) == (found.names_session, found.ends_session, found.is_posted)
 
 
 def test_stdio_leaves_as_it_is() -> None:

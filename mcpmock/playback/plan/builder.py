@@ -504,8 +504,7 @@ class PlanBuilder:
     ) -> Attribution:
         if not isinstance(message, Message):
             return _NAMES_NOTHING
-        number = len(self.calls) if direction is C2S else step.place
-        return correlation.note(direction, message, number, step.frame.exchange)
+        return correlation.note(direction, message, len(self.calls), step.frame.exchange)
 
     def _reply(self, call: PendingCall, index: int) -> None:
         """Note that the client answered a request of the server."""

@@ -28,7 +28,6 @@ def plan_of(index: AnswerIndex) -> ReplayPlan:
     waiting |= {
         place: WaitingMessage(place, number, (number,), index.stops[number])
         for number, place in enumerate(index.answers)
-        if place != NONE
     }
     handshakes = {*index.methods.get("initialize", ())}
     client, messages, times = dict[int, ClientEvent](), list[PlannedMessage](), Times()

@@ -50,7 +50,7 @@ def resumed(events: Sequence[Event]) -> Sequence[Event]:
     events = _without_torn_down_ends(events)
     continuations = _Continuations()
     for event in events:
-        if event.x is not None and event.s != NO_SESSION:  # resuming needs a session
+        if event.s != NO_SESSION:  # resuming needs a session
             continuations.note(event)
     return list(continuations.joined(events)) if continuations.chains else events
 
@@ -144,7 +144,7 @@ def _stored_events(events: Sequence[Event]) -> dict[int, tuple[int, str, bytes |
         if event.sse is not UNSET and event.sse.id:
             waiting[event.x] = place
             found[place] = event.s, event.sse.id, None
-        elif event.d == "s2c" and event.x in waiting and is_message(event):
+        elif event.d == "s2c" and event.x in waiting:
             at = waiting.pop(event.x)
             found[at] = (*found[at][:2], event.payload)
     return found
@@ -172,11 +172,11 @@ def steps(events: Sequence[Event]) -> Iterator[EpisodeStep]:
     waiting: dict[int, HttpRequest] = {}
     for index, event in enumerate(events):
         if event.x is not None and event.d == "s2c" and event.x in waiting:
-            yield from _request(events, parts.bodies[event.x], waiting.pop(event.x))
+            yield _request(events, parts.bodies[event.x], waiting.pop(event.x))
         frame = None if index in parts.taken else event.frame
         if frame is None:
             if event.x in waiting and parts.bodies.get(event.x) == index:
-                yield from _request(events, index, waiting.pop(event.x))
+                yield _request(events, index, waiting.pop(event.x))
         elif isinstance(frame.fact, HttpRequest) and event.x in parts.bodies:
             waiting[event.x] = frame.fact
         elif isinstance(frame.fact, HttpRequest):
@@ -211,10 +211,11 @@ def merged(episodes: Iterable[Episode]) -> Episode:
     return Episode(take=take, events=events, parts=parts)
 
 
-def _request(events: Sequence[Event], index: int, head: HttpRequest) -> Iterator[EpisodeStep]:
-    frame = events[index].frame
-    if frame is not None:
-        yield EpisodeStep(index, events[index], frame, head)
+def _request(events: Sequence[Event], index: int, head: HttpRequest) -> EpisodeStep:
+    event = events[index]
+    frame = event.frame
+    assert frame is not None
+    return EpisodeStep(index, event, frame, head)
 
 
 class _StepParts(Struct, eq=False):

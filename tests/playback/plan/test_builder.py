@@ -8,6 +8,7 @@ import pytest
 
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.plan import (
+    AGREED_VERSION_PATH,
     NEVER,
     NO_OVERLAPS,
     LiveValue,
@@ -142,6 +143,13 @@ def test_progress_waits_for_no_other_progress() -> None:
     ]
 
 
+def test_only_progress_is_progress() -> None:
+    """An answer must not follow it at once."""
+    found = messages(c(request(1, "a", token=1)), s(LOG), s(progress(1)), s(response(1)))
+
+    assert [False, True, False] == [planned.is_progress for planned in found]
+
+
 def test_a_clock_that_went_back() -> None:
     """Pauses count from the latest time that a chain has seen."""
     found = messages(
@@ -186,6 +194,21 @@ def test_ties_of_a_response() -> None:
     assert (LiveValue(0, ("id",)), LiveValue(0, ("result", "_meta", SUBSCRIPTION))) == found[
         0
     ].live_values
+
+
+def test_ties_of_a_handshake() -> None:
+    """Its answer names the revision of the live session."""
+    [found] = messages(c(INITIALIZE), s(WELCOME))
+
+    assert [("id",), AGREED_VERSION_PATH] == [value.path for value in found.live_values]
+
+
+def test_a_cancel_of_the_servers_own_request() -> None:
+    """It names an id of the server's, which stays, and belongs to the call all the same."""
+    asked = s(request(1, "roots/list"))
+    found = messages(c(request(1, "a")), asked, s(cancelled(1)))
+
+    assert [((0,), ()), ((0,), ())] == [(one.calls, one.live_values) for one in found]
 
 
 def test_ties_of_a_subscription() -> None:
@@ -285,6 +308,19 @@ def test_gaps_are_paced_per_request_from_the_cause() -> None:
     )
 
     assert [1.0, 1.0, 2.0] == [planned.gap_s for planned in found]
+
+
+def test_strict_gaps_are_paced_in_one_row() -> None:
+    """In strict order a gap is the time since anything happened."""
+    found = messages(
+        (1.0, "c2s", request(1, "a")),
+        (1.5, "c2s", request(2, "b")),
+        (2.0, "s2c", response(2)),
+        (2.5, "s2c", response(1)),
+        strict=True,
+    )
+
+    assert [0.5, 0.5] == [planned.gap_s for planned in found]
 
 
 def test_ids_are_told_apart() -> None:
@@ -421,6 +457,33 @@ def test_an_overlapped_answer_keeps_its_head() -> None:
     assert [(), (3,), (3,)] == overlapped(stream)
 
 
+def test_the_end_of_a_stream_overlaps_what_its_answer_did() -> None:
+    """It comes with the answer; behind a log line it waits for nothing that this gave time."""
+    unowned = [get(3), opens(3), post(2, call(2, "b")), says(3, LOG)]
+    *_, log, end = http(post(1, A), opens(1), *unowned, says(1, LOG), ends(1)).messages
+
+    assert (6,) == log.overlaps.others
+    assert NO_OVERLAPS == end.overlaps
+
+
+def test_streams_are_paced_each_for_itself() -> None:
+    """What comes on a stream of no call counts from what came on it before."""
+    streams = [get(1), opens(1), get(2), opens(2)]
+    found = http(post(9, INITIALIZED), accepts(9), *streams, says(1, LOG), says(2, LOG))
+
+    assert [3.0, 2.0] == [one.gap_s for one in found.messages if one.frame.raw == LOG]
+
+
+def test_a_batch_on_an_exchange() -> None:
+    """Head and end of its response belong to all that was posted, and wait for their cancels."""
+    both = batch(request(1, "a"), request(2, "b"))
+    found = http(post(1, both), post(2, cancelled(2)), accepts(2), accepts(1))
+
+    assert [((0, 1), [1, 3])] * 2 == [
+        (one.calls, sorted(one.causes)) for one in found.messages if one.exchange == 1
+    ]
+
+
 def test_streams_that_end_with_the_session() -> None:
     """The stream of a GET, and that of a call nobody answered, end for what the client did last;
     one whose call is answered elsewhere, or here, for its own request.
@@ -431,6 +494,26 @@ def test_streams_that_end_with_the_session() -> None:
 
     assert [[0, 5], [3, 5]] == [sorted(planned.causes) for planned in over.messages[2:]]
     assert [1] == sorted(polled.messages[1].causes)
+
+
+def test_a_stream_that_ends_behind_a_poll() -> None:
+    """That a client takes up a stream is no cause: when it loses one is chance."""
+    asked = (post(2, A), opens(2), says(2, b"", id="a"), ends(2))
+    found = http(get(1), opens(1), *asked, get(3, last_event_id="a"), opens(3), ends(1))
+
+    assert [0, 3] == sorted(found.messages[-1].causes)
+
+
+@pytest.mark.parametrize("session", [1, 2])
+def test_a_stream_that_ends_for_another_reason(session: int) -> None:
+    """One that began before the client did anything, or that belongs to no session, waits for
+    nothing more than itself.
+    """
+    alone = http(opens(7), ends(7), session=session)
+    beside = http(get(1), opens(1), post(2, A), answers(2, response(1)), ends(1), session=session)
+
+    assert [NEVER] == sorted(alone.messages[-1].causes)
+    assert ([0] if session == 1 else [0, 3]) == sorted(beside.messages[-1].causes)
 
 
 @pytest.mark.parametrize("left", [[], [ends(1, "closed", C2S)]])
@@ -448,6 +531,15 @@ def test_an_answer_that_never_ended(left: list[Frame]) -> None:
     assert [False, False] == [planned.made_up for planned in open_.messages]
 
 
+def test_an_end_that_is_made_up_has_its_place() -> None:
+    """It stands behind the last message of its response, and ahead of what came later."""
+    found = http(
+        post(1, A), opens(1), says(1, response(1)), post(2, call(2, "b")), answers(2, response(2))
+    )
+
+    assert [False, False, True, False, False, False] == [one.made_up for one in found.messages]
+
+
 def test_without_a_session_ids_belong_to_their_exchange() -> None:
     """Two exchanges may use one id at the same time, and nobody's message is the latest."""
     found = http(
@@ -463,6 +555,15 @@ def test_an_exchange_whose_request_is_lost() -> None:
     assert [[NEVER]] * 2 == [
         sorted(planned.causes) for planned in http(accepts(7), post(8, INITIALIZED)).messages
     ]
+
+
+def test_a_response_whose_head_is_lost() -> None:
+    """Its answer and its end are planned as others, and change nothing about other responses."""
+    asked = [post(1, A), post(2, call(2, "b"))]
+    found = http(*asked, answers(1, response(1)), says(2, response(2)), ends(2))
+
+    assert [(3,), (3,), (), (), ()] == overlapped(found)
+    assert [[3], [3]] == [sorted(planned.causes) for planned in found.messages[3:]]
 
 
 def test_an_answer_without_an_id() -> None:
@@ -507,6 +608,15 @@ def test_streams_by_the_ids_of_their_events() -> None:
     assert {"a": 1, "b": 2} == found.streams
 
 
+def test_the_stream_of_a_poll() -> None:
+    """A client that names an event of a response which took a stream up finds where that began."""
+    asked = post(1, A), opens(1), says(1, b"", id="a"), says(1, LOG, event="message"), ends(1)
+    polls = get(2, last_event_id="a"), opens(2), says(2, LOG, id="b"), ends(2)
+    found = http(*asked, *polls, get(3, last_event_id="b"), opens(3), says(3, LOG, id="c"))
+
+    assert {"a": 1, "b": 1, "c": 1} == found.streams
+
+
 def test_strict_leaves_streams_alone() -> None:
     """In strict order messages have their place, and streams may be opened at any time."""
     found = http(post(1, INITIALIZE), get(2), answers(1, WELCOME), opens(2), strict=True)
@@ -535,6 +645,16 @@ def test_bare_messages_keep_the_hint_of_their_exchange() -> None:
     assert [(None, None)] * 2 == [
         (planned.exchange, planned.frame.exchange) for planned in found.messages
     ]
+
+
+def test_bare_messages_on_an_exchange_of_nobody() -> None:
+    """Without heads, what came where no call was posted waits for the latest message; an end is no
+    one's.
+    """
+    said = [Frame(C2S, INITIALIZED, exchange=1), Frame(C2S, INITIALIZED, exchange=2)]
+    found = http(said, Frame(S2C, LOG, exchange=1), Frame(S2C, LOG, exchange=9), ends(9))
+
+    assert [[0, 1], [1], []] == [sorted(planned.causes) for planned in found.messages]
 
 
 ASKED = (c(request(1, "a")),)
@@ -603,6 +723,8 @@ DELETED = [bodiless(9, "DELETE", session="s"), [replies(9, 200), ends(9)]]
     [
         ([*CALLED, *DELETED, hangs_up(S2C), exits(0)], False),
         ([*CALLED, *DELETED, hangs_up(S2C), exits(1)], False),
+        ([*CALLED, *DELETED, get(10), accepts(10, 404), hangs_up(S2C), exits(1)], False),
+        ([*CALLED, get(10), opens(10), hangs_up(S2C), exits(1)], True),
         ([*CALLED, hangs_up(S2C), exits(0)], False),
         ([*CALLED, hangs_up(S2C), exits(143)], False),
         ([*CALLED, hangs_up(S2C), exits(1)], True),

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import pytest
 from msgspec import UNSET
+from msgspec.structs import replace
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.playback.plan.steps import bare, bare_take
-from mcpmock.protocol.messages import C2S, Frame
+from mcpmock.protocol.messages import C2S, S2C, Frame
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -25,7 +27,9 @@ from tests.support import (
     cassette,
     ends,
     error,
+    exits,
     get,
+    hangs_up,
     in_session,
     logs,
     opens,
@@ -76,12 +80,17 @@ def test_standard_error_stays() -> None:
 
 @pytest.mark.parametrize(
     ("fields", "stays"),
-    [({}, True), ({"accept": "text/html"}, False), ({"last_event_id": "7"}, False)],
+    [
+        ({}, True),
+        ({"accept": "text/html"}, False),
+        ({"accept": None}, False),
+        ({"last_event_id": "7"}, False),
+    ],
 )
 def test_the_opening_of_a_stream_stays_where_it_is_wanted(
-    fields: dict[str, str], stays: bool
+    fields: dict[str, Any], stays: bool
 ) -> None:
-    """A page is none, nor is a stream that goes on."""
+    """A page is none, nor is a stream that goes on, nor what asks for nothing."""
     asked = bodiless(9, "GET", session="s", to="/mcp", **{"accept": STREAM, **fields})
     steps = post(1, INITIALIZE), answers(1, WELCOME), asked, opens(9)
     [take] = over_http(in_session(2, *steps)).takes
@@ -94,6 +103,28 @@ def test_the_opening_of_a_stream_stays_where_it_is_wanted(
     ]
 
     assert [[None] * stays, []] == heads
+
+
+def test_the_stream_of_the_older_transport() -> None:
+    """It carries the answers: where those are bare messages it is no stream beside them."""
+    header = JSON_HEADER.replace(b"streamable-http", b"sse")
+    [take] = over_http(in_session(2, *OLDER), header=header).takes
+    found = bare_take(take, one_session=False, keep_streams=True)
+
+    assert [] == [event.x for event in found.events if event.http is not UNSET]
+
+
+def test_ends_and_notes_behind_http() -> None:
+    """The ends of the streams of a process are its transport's; its exit stays, and so does what is
+    no frame.
+    """
+    recorded = over_http(in_session(2, *ROUND, hangs_up(C2S), hangs_up(S2C), exits(0)))
+    [take] = recorded.takes
+    note = replace(take.events[-1], end=UNSET, x=ROUND[0][0].exchange, fault={})
+    found = bare_take(replace(take, events=[*take.events, note]), one_session=False)
+
+    assert [{"exit": 0}, UNSET] == [e.end for e in found.events if e.d is None]
+    assert [] == [e for e in found.events if e.end == "eof"]
 
 
 def test_the_endpoint_is_no_message() -> None:
@@ -175,6 +206,28 @@ def test_equal_probes_of_several_sessions(
     for n in (2, 3):
         assert kept == sum(line[:2] == (n, "c2s") and line[2] in asked for line in together)
     assert 2 == sum(line[2] in asked for line in alone)
+
+
+def test_a_probe_that_a_session_sent_too() -> None:
+    """Only those that belong to no session are given to each, so only they are counted."""
+    asked = [post(1, PROBE), answers(1, error("p"))]
+    sessions = [
+        in_session(2, *asked, post(9, INITIALIZE), answers(9, WELCOME)),
+        in_session(1, post(3, PROBE), answers(3, error("p"))),
+        in_session(3, post(4, INITIALIZE), answers(4, WELCOME)),
+    ]
+    found = told(bare(over_http(*sessions), one_session=True))
+
+    assert [2, 2, 3] == sorted(n for n, _, raw in found if raw == PROBE)
+
+
+def test_equal_answers_of_the_client() -> None:
+    """They ask nothing, so each stays."""
+    own = [in_session(1, post(x, response(7)), accepts(x)) for x in (1, 2)]
+    sessions = [in_session(n, post(n + 9, INITIALIZE), answers(n + 9, WELCOME)) for n in (2, 3)]
+    found = told(bare(over_http(*own, *sessions), one_session=True))
+
+    assert [2, 2, 3, 3] == sorted(n for n, _, raw in found if raw == response(7))
 
 
 def test_one_session_where_there_is_none() -> None:

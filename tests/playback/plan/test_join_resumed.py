@@ -8,11 +8,13 @@ import pytest
 
 from mcpmock.cassette.model import Event
 from mcpmock.playback.plan.steps import resumed
-from mcpmock.protocol.messages import C2S, Frame
+from mcpmock.protocol.messages import C2S, S2C, Frame
 from tests.support import (
     call,
     ends,
+    exits,
     get,
+    hangs_up,
     in_session,
     opens,
     over_http,
@@ -101,6 +103,32 @@ def test_events_of_another_stream(again: list[Frame], left: list[str]) -> None:
     before = len(told(*OTHER, LEAVES))
     found = told(*OTHER, LEAVES, *COMES_BACK, again, ANSWER)[before:]
     assert [*left, "1 sse id=e2", f"1 {response(1).decode()}", "1 eof"] == found
+
+
+def test_events_without_an_id() -> None:
+    """Nothing tells whether one came before: each counts, here and on another stream."""
+    other = (OTHER[0], opens(5), says(5, progress(1, 2), event="message"), ends(5))
+    again = says(2, progress(1, 2), event="message")
+    found = told(*other, LEAVES, *COMES_BACK, again, again, ANSWER)
+
+    assert 2 == found.count(f"1 {progress(1, 2).decode()}")
+
+
+def test_events_of_another_stream_that_two_bring() -> None:
+    """What two resumed streams bring of a third one, which its client lost, counts once."""
+    lost = (post(5, call(2, "b"), session="S"), opens(5), says(5, progress(2, 1), id="f1"))
+    stolen = says(2, response(3), id="o1")
+    resumes = (get(6, session="S", last_event_id="f1"), opens(6), says(6, response(3), id="o1"))
+    found = told(*lost, LEAVES, ends(5, "closed", C2S), *COMES_BACK, stolen, *resumes, ANSWER)
+
+    assert ["1 sse id=o1"] == [line for line in found if line.endswith("id=o1")]
+
+
+def test_the_end_of_the_process_stays() -> None:
+    """It is none of a response: nobody had left it before."""
+    last = (hangs_up(C2S), hangs_up(S2C), exits(7))
+
+    assert 3 == len(told(*last))
 
 
 def test_events_that_are_on_their_way() -> None:

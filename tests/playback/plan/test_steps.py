@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from mcpmock.cassette.model import Cassette
+import pytest
+
+from mcpmock.cassette.model import Cassette, event_line
+from mcpmock.cassette.parser import read
 from mcpmock.playback.plan.steps import EpisodeStep, merged, steps
 from mcpmock.protocol.messages import C2S, Frame, HttpBody, SseMeta
 from tests.support import (
+    JSON_HEADER,
     LOG,
     accepts,
     answers,
@@ -70,6 +74,21 @@ def test_an_answer_ahead_of_the_body() -> None:
     )
 
 
+def test_a_note_ahead_of_the_body() -> None:
+    """A line that is none of the wire, such as that of a fault, is no body."""
+    lines = [event_line(n, 0, frame, session=2) for n, frame in enumerate(A, 1)]
+    note = b'{"n":3,"t":0,"s":2,"x":1,"fault":{}}\n'
+    loaded = read("test.jsonl", b"".join([JSON_HEADER, lines[0], note, lines[1]]))
+
+    assert [(2, A[1].raw)] == [(one.place, one.frame.raw) for one in steps(loaded.takes[0].events)]
+
+
+@pytest.mark.parametrize("body", [b"{", b"\xff"])
+def test_a_body_that_cannot_be_read(body: bytes) -> None:
+    """Text and bytes that are no message belong to their head too."""
+    assert [1] == [step.place for step in of(post(1, body))]
+
+
 def test_events_and_their_data() -> None:
     """What an event carries stands with its data; without data it is a step of its own."""
     lone, pair = says(1, b"", comment="x")[0], says(1, LOG, id="1")
@@ -111,6 +130,9 @@ def test_merging_processes() -> None:
     one = cassette(c(b"a"), s(b"b"), ("end", {"d": "c2s"}), ("end", {"exit": 1}))
     other = cassette(c(b"a"))
 
-    assert one.takes[0] is merged([*one.episodes(), *other.episodes()]).take
+    whole = merged([*one.episodes(), *other.episodes()])
+
+    assert one.takes[0] is whole.take
+    assert [0, 2] == [start for start, _ in whole.parts]
     assert [(2, None), (2, None), (3, None), (3, None)] == [e[:2] for e in of_takes(one, one)]
-    assert [] == of_takes()
+    assert [] == of_takes() == merged([]).take.events
