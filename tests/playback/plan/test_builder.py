@@ -280,6 +280,34 @@ def test_the_end_after_the_clients_end_is_no_cue() -> None:
     assert [1, 3] == [planned.index for planned in messages(*events)]
 
 
+def test_an_answer_to_nothing() -> None:
+    """An answer of the client that no request of the server was for is a message as others."""
+    found = plan_of(c(request(1, "a")), c(response(9)), s(response(1)))
+
+    assert ({}, [{0}]) == (found.replies, [set(planned.causes) for planned in found.messages])
+
+
+def test_what_ends_a_session_overlaps_all_calls() -> None:
+    """The end of the process does, and that of the stream of HTTP+SSE; that of a GET does not."""
+    asked = post(2, A), accepts(2), post(3, call(2, "b")), accepts(3)
+    streams = [
+        http(get(1), opens(1), says(1, b"/m", event=event), *asked, ends(1))
+        for event in ("endpoint", "message")
+    ]
+    crash = plan_of(c(request(1, "a")), c(request(2, "b")), GONE, ("end", {"exit": 7}))
+
+    assert [(0, 1), (0, 1)] == overlapped(crash)
+    assert [(5, 9), ()] == [overlapped(found)[-1] for found in streams]
+
+
+def test_the_end_of_a_response_waits_for_all_that_it_carried() -> None:
+    """The answer to another call came there too."""
+    carried = post(1, A), opens(1), says(1, response(1)), post(2, call(2, "b"))
+    found = http(*carried, says(1, response(2)), ends(1))
+
+    assert [1, 5] == sorted(found.messages[-1].causes)
+
+
 def test_strict_waits_for_all_before() -> None:
     """In strict order every planned waits for the last thing the client did before it."""
     events = (
@@ -678,6 +706,7 @@ LISTENING = c(request("s", "subscriptions/listen"))
         ([*ANSWERED, STOPPED, ("end", {"d": "c2s"}), GONE, ("end", {"signal": 9})], False),
         ([*ASKED, STOPPED, GONE, ("end", {"signal": 15})], False),
         ([*ASKED, STOPPED, s(response(1)), GONE, ("end", {"exit": 0})], False),
+        ([c(INITIALIZED), *ASKED, STOPPED, s(response(1)), GONE, ("end", {"exit": 0})], False),
         ([*ANSWERED, STOPPED, c(request(2, "b")), GONE, ("end", {"exit": 143})], False),
         # The server went on after it, and crashed later.
         ([STOPPED, *ANSWERED, c(request(2, "b")), GONE, ("end", {"exit": 7})], True),

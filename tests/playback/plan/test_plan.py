@@ -103,6 +103,17 @@ def test_an_excerpt_of_a_stream() -> None:
     )
 
 
+def test_an_excerpt_of_a_stream_that_a_call_follows() -> None:
+    """What it carries waits for that call too, and so does its end."""
+    whole = http(
+        get(1), opens(1), post(2, call(1, "a")), answers(2, response(1)), says(1, LOG), ends(1)
+    )
+    excerpt = whole.excerpt(0)
+
+    assert [[0], [0, 3], [0, 3]] == [sorted(planned.causes) for planned in excerpt.messages]
+    assert [0, 3] == [*excerpt.client_events]
+
+
 def test_an_excerpt_ends_without_other_calls() -> None:
     """The end of a response that carried the answer to another call too waits for its own call."""
     whole = http(
