@@ -73,11 +73,19 @@ def tells(version: str, id_: int = 0) -> bytes:
 def test_the_revision_that_was_asked_for(
     recorded: str | None, answered: str, asked: str | None, agreed: str
 ) -> None:
-    """Nothing else of the answer changes, and `-v` says so where it differs."""
+    """Nothing else of the answer changes, and one note says so where it differs."""
+    note = PlayerNote(
+        "initialize", f"recorded with revision {answered}, answered with {agreed} as asked"
+    )
     assert agreed == agreed_version(asked, recorded, answered)
     for order in ("causal", "strict", "any"):
         played = play(c(asks(recorded)), s(tells(answered)), order=order)
+        told: list[Miss | PlayerNote] = []
+        player_of(played).report = told.append
         played.at(0, client=asks(asked, 7), to_client=tells(agreed, 7))
+        played.at(1, client=request(8, "ping"), to_client=response(8))
+        noted = answered != agreed and order != "any"
+        assert ([note] if noted else []) == [one for one in told if one.method == "initialize"]
         assert 0 == player_of(played).missed
 
 

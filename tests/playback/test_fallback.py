@@ -156,10 +156,11 @@ def test_whole_exchanges() -> None:
 
 
 def test_a_refused_method() -> None:
-    """A 405 names the method that is taken, and every status has its phrase."""
+    """A 405, and nothing else, names the method that is taken; every status has its phrase."""
     head = exchange(7, 405)[0].fact
 
     assert HttpResponse(405, "Method Not Allowed", [("Allow", "POST")]) == head
+    assert HttpResponse(404, "Not Found", []) == exchange(7, 404)[0].fact
 
 
 def test_sessions_that_do_not_exist() -> None:

@@ -8,6 +8,10 @@ from functools import partial
 
 import pytest
 
+from mcpmock.pipeline.stage import Hangup
+from mcpmock.playback.fallback import Fallback
+from mcpmock.playback.miss import Miss
+from mcpmock.playback.player import PlayerNote
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.correlation import CANCELLED
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame
@@ -33,6 +37,7 @@ from tests.support import (
     request,
     response,
     s,
+    s2c,
 )
 from tests.support.steps import count_steps
 
@@ -111,6 +116,7 @@ def test_a_large_batch_is_refused() -> None:
     assert [(n, -32600) for n in range(100)] == [
         (error["id"], error["error"]["code"]) for error in json.loads(raw)
     ]
+    assert [] == play(c(call(1, "a")), s(response(1))).heard(batch(*[INITIALIZED] * 101))
 
 
 def test_the_end_of_the_server_waits_for_overlapping_requests() -> None:
@@ -318,6 +324,8 @@ def test_opaque_lines() -> None:
     """
     parse_error = b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"x"}}'
     played = play(c(b'{"torn'), s(parse_error))
+    assert [] == played.heard(b" \t")
+    assert 0 == player_of(played).missed
 
     assert [] == played.heard(b'{"other')
     assert [parse_error] == played.heard(b'{"torn')
@@ -366,6 +374,80 @@ def test_held_answers_do_not_wait_for_a_client_that_closed() -> None:
     played.at(0, client=call(1, "a")).at(
         0.001, client=hangs_up(C2S), to_client=response(1)
     ).hung_up()
+    planned = play(c(call(1, "a")), c(call(2, "b")), s(response(1)))
+    planned.at(0, client=[ODD, call(1, "a")]).at(
+        0.001, client=hangs_up(C2S), to_client=response(1)
+    ).hung_up()
+
+
+@pytest.mark.parametrize("order", ["causal", "strict"])
+def test_the_end_of_the_client_is_no_message(order: str) -> None:
+    """Where none was recorded: it is neither noted nor a miss. What nothing waited for is."""
+    played = play(c(call(1, "a")), s(response(1)), order=order)
+    told: list[Miss | PlayerNote] = []
+    player_of(played).report = told.append
+    played.at(0, client=call(1, "a"), to_client=response(1)).at(1, client=ODD)
+    played.at(2, client=hangs_up(C2S)).hung_up()
+
+    [one] = told
+    assert "notifications/mine" == one.method
+    assert isinstance(one, Miss) == (order == "strict")
+    if isinstance(one, PlayerNote):
+        assert "not in the recording; nothing waited for it" == one.text
+
+
+def test_why_a_session_ends() -> None:
+    """The first reason, though what is due is sent before the end."""
+    events: list[Line] = [(0.0, "c2s", call(1, "a")), (5.0, "s2c", response(1))]
+    played = play(*events, pace=Pace(Timing.parse("recorded")), on_miss="close")
+    played.at(0, client=call(1, "a")).at(1, client=call(2, "b")).at(2, client=hangs_up(C2S))
+    played.still_there().at(5, to_client=response(1)).hung_up()
+
+    assert Hangup("nothing recorded for tools/call") == played.pipeline.hung_up
+
+
+def test_an_answer_of_a_stub() -> None:
+    """It goes before those that mcpmock has for a ping or a probe."""
+    for method in ("ping", "server/discover", "mine"):
+        played = play(c(call(1, "a")), s(response(1)))
+        answer = response(5, {"mine": method})
+        player_of(played).fallback = Fallback(lambda _asked, answer=answer: [s2c(answer)])
+        played.at(0, client=request(5, method), to_client=answer)
+
+
+def test_what_is_due_while_an_answer_is_repeated() -> None:
+    """Neither waits for the other."""
+    events: list[Line] = [
+        (0.0, "c2s", call(1, "slow")), (3.0, "s2c", response(1)),
+        (4.0, "c2s", call(2, "quick")), (5.0, "s2c", response(2)),
+    ]  # fmt: skip
+    played = play(*events, pace=Pace(Timing.parse("recorded")), repeats="last")
+    played.at(0, client=call(1, "slow")).at(3, to_client=response(1))
+
+    played.at(10, client=call(3, "slow")).at(10.5, client=call(4, "quick"))
+    played.at(11.5, to_client=response(4)).at(13, to_client=response(3)).nothing_more()
+
+
+def test_a_client_that_never_stops_talking() -> None:
+    """While an answer is due, nothing piles up."""
+    events: list[Line] = [(0.0, "c2s", call(1, "a")), (9.0, "s2c", response(1))]
+    played = play(*events, pace=Pace(Timing.parse("recorded")))
+    played.at(0, client=call(1, "a"))
+    for tick in range(50):
+        played.at(1 + tick / 10, client=ODD)
+
+    assert len(played.pipeline._due) < 5
+    played.at(9, to_client=response(1))
+
+
+def test_an_empty_recording() -> None:
+    """Nothing is left over, and nothing waits for anything."""
+    played = play()
+    told: list[Miss | PlayerNote] = []
+    player_of(played).report = told.append
+    played.at(0, client=INITIALIZED)
+
+    assert ([], []) == (told, player_of(played).leftovers())
 
 
 def test_timing_is_per_request() -> None:

@@ -547,3 +547,25 @@ def test_damaged_recordings(name: str) -> None:
             assert set(revisions_spoken(episode.events)) <= set(REVISIONS)
             for revision in ("2025-06-18", "2026-07-28"):
                 build_plan(translate(episode, revision))
+
+
+def test_a_request_before_the_handshake() -> None:
+    """It says no revision: in a session the handshake says it, so nothing is translated yet."""
+    played = play_modern()
+    notes = told(played)
+
+    assert [(1, NOTHING_RECORDED)] == errors(played.heard(request(1, "tools/list")))
+    assert [Miss] == [type(one) for one in notes]
+    played.heard(initialize("2025-06-18"))
+    assert [response(2, {"tools": TOOLS})] == played.heard(request(2, "tools/list"))
+
+
+def test_it_is_translated_once() -> None:
+    """However often nothing recorded answers."""
+    played = play_modern()
+    notes = told(played)
+    played.heard(initialize("2025-06-18"))
+    for n in (1, 2):
+        played.heard(call(n, "unknown"))
+
+    assert [PlayerNote, Miss, Miss] == [type(one) for one in notes]

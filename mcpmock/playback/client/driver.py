@@ -289,10 +289,11 @@ class Driver(Stage):
 
     def _line_due(self, now: float) -> float:
         waits = self._expectations
-        if waits.ready_at is None and self.owes is not None and waits.awaited:
+        if self.owes is not None and waits.awaited:
             # Looked at once both sides are quiet: a fault may hold the request for a moment.
-            if now < waits.quiet_at:
-                return waits.quiet_at
+            quiet_at = min(waits.quiet_at, waits.until())
+            if now < quiet_at:
+                return quiet_at
             for call in [one for one in waits.awaited if not self.owes(self._call_ids[one])]:
                 waits.cancelled(call)
                 waits.forget(call, now)

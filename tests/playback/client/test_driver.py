@@ -452,6 +452,18 @@ def test_a_cancel_of_nothing() -> None:
     assert [] == server.driver.cancelled
 
 
+@pytest.mark.parametrize(("owed", "failed"), [(True, 1), (False, 0)])
+def test_a_fault_and_a_server_that_never_stops_talking(owed: bool, failed: int) -> None:
+    """An answer is waited for no longer than without faults; one that a fault took away is no
+    failure.
+    """
+    server = Server(c(call(1, "a")), s(response(1)), c(call(2, "b")), owes=lambda _id: owed)
+    assert [call(1, "a")] == server.says(0)
+
+    assert 10.0 == chatter(server, 0)
+    assert failed == server.driver.failed
+
+
 def chatter(server: Server, since: float) -> float:
     """When the driver says something, while the server never stops talking."""
     for tick in range(1, 100):
@@ -462,10 +474,11 @@ def chatter(server: Server, since: float) -> float:
 
 def test_a_server_that_never_stops_talking() -> None:
     """Neither what is missing nor a pause takes longer because of it, and nothing piles up."""
-    server = Server(c(call(1, "a")), s(response(1)), s(LOG), c(call(2, "b")))
-    assert [call(1, "a")] == server.says(0)
-    assert [] == server.says(1, response(1))
-    assert 11.0 == chatter(server, 1)
+    for owes in (None, lambda _id: True):
+        server = Server(c(call(1, "a")), s(response(1)), s(LOG), c(call(2, "b")), owes=owes)
+        assert [call(1, "a")] == server.says(0)
+        assert [] == server.says(1, response(1))
+        assert 11.0 == chatter(server, 1)
 
     paused = Server(c(call(1, "a")), s(response(1)), c(call(2, "b")), timing=Timing("fixed", 3000))
     assert [call(1, "a")] == paused.silent_until(3)
