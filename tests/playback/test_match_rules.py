@@ -533,3 +533,19 @@ def test_the_nearest_answers_where_the_user_says_so() -> None:
     assert ("nearest", 3, (rule,)) == (first.kind, first.taken, first.rules)
     assert first.line.startswith("tools/call f: not in the recording; event 3 answers it, the near")
     assert 1 == client.player.missed
+
+
+def test_what_is_told_of_the_nearest_has_no_secrets() -> None:
+    client = asked(("f", {"q": "a", "password": "b"}, 1), on_miss="nearest")
+    client.call("f", q="a", password="hunter22")
+
+    [said] = client.inexact
+    assert "$.arguments.password" in said.text
+    assert "hunter22" not in said.text
+
+
+def test_the_nearest_in_strict_order() -> None:
+    """Nothing answers twice."""
+    client = asked(("f", {"n": 1}, 1), ("f", {"n": 2}, 2), on_miss="nearest", order="strict")
+
+    assert [1, 2, None] == [client.call("f", n=n) for n in (1, 3, 2)]

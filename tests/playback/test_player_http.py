@@ -262,6 +262,7 @@ def test_pieces_of_a_long_request() -> None:
 FORM = Frame(C2S, b"x=1", fact=HttpBody(unkept=True), exchange=7)
 UNKNOWN = [
     (post(7, INITIALIZED), ["7 202", "7 eof"]),
+    (post(7, batch(INITIALIZED)), ["7 202", "7 eof"]),
     (post(7, response(99)), ["7 202", "7 eof"]),
     (post(7, cancelled(99)), ["7 202", "7 eof"]),
     (get(7), ["7 405", "7 eof"]),
@@ -374,6 +375,17 @@ def test_a_session_that_is_over() -> None:
         assert ("8 404 application/json", "8 eof") == (head, end)
         assert '"code":-32001' in message
     assert 0 == player_of(played).missed
+
+
+def test_a_session_that_is_over_with_a_server_behind_it() -> None:
+    """The server says what becomes of its session, and answers pings."""
+    played = opened(on_miss="live")
+    player_of(played).backed = True
+    assert [] == played.hears(1, post(7, request(5, "ping")))
+    played.hears(1, bodiless(8, "DELETE"))
+    assert [] == played.hears(2, post(9, call(1, "x")))
+
+    assert [7, 9] == [frame.exchange for frame in player_of(played).unanswered]
 
 
 @pytest.mark.parametrize("how", [{}, {"order": "strict"}])

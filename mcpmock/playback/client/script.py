@@ -311,7 +311,7 @@ class _ScriptBuilder:
 
     def script(self) -> ClientScript:
         if not self._ended:
-            self._add(Frame(C2S, b"", b"", StreamEnd()), (), None, self._t or 0, 0)
+            self._add(Frame(C2S, b"", b"", StreamEnd()), (), None, 0, 0)
         return ClientScript(
             tuple(self.lines),
             tuple(self.server_requests),

@@ -152,9 +152,10 @@ def test_late_answers() -> None:
     assert () == found.lines[2].answers
 
 
-def test_an_answer_to_no_question() -> None:
-    """It is a line as any other."""
-    assert [response(99), b""] == sent(part(c(response(99))))
+@pytest.mark.parametrize("raw", [response(99), b"[]", b"noise", batch(LOG)])
+def test_an_answer_to_no_question(raw: bytes) -> None:
+    """It is a line as any other, and so is what says nothing."""
+    assert [raw, b""] == sent(part(c(raw)))
 
 
 def test_the_standalone_stream() -> None:
