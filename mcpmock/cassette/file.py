@@ -116,12 +116,10 @@ def loaded(name: Path | str, data: bytes, *, damaged: bool = False) -> Cassette:
 
 
 def load_together(paths: Sequence[Path]) -> Cassette:
-    """Read several cassettes as one recording. A folder stands for all cassettes below it, without
-    what failed tests have recorded. Raises as `load`, and for a folder without cassettes.
+    """Read several cassettes as one recording. A folder stands for all cassettes below it. Raises
+    as `load`, and for a folder without cassettes.
     """
-    files = list(
-        dict.fromkeys(file for path in paths for file in cassette_files(path, rejected=False))
-    )
+    files = list(dict.fromkeys(file for path in paths for file in cassette_files(path)))
     # In one go: each folder is listed once, not once for each of its files.
     siblings = siblings_of_each(files)
     joined = {sibling for those in siblings.values() for sibling in those}
@@ -414,18 +412,23 @@ def _names(header: Header | None, path: Path) -> TypeGuard[Header]:
     return header is not None and header.sibling_of == path.name
 
 
-def cassette_files(path: Path, *, rejected: bool = True) -> list[Path]:
-    """Return the file itself, or all cassettes below a folder, with what failed tests have recorded
-    unless that is not wanted. Raises CassetteError if there are none.
+def cassette_files(path: Path, *, rejected: bool = False) -> list[Path]:
+    """Return the file itself, or all cassettes below a folder; what failed tests have recorded is
+    among them only if `rejected`. Raises CassetteError if there are none.
     """
     if not path.is_dir():
         return [path]
     files = (file for suffix in SUFFIXES for file in path.rglob(f"*{suffix}"))
-    others = _TRACES if rejected else _TRACES + _REJECTED
-    found = [file for file in files if not file.name.endswith(others)]
+    found = [file for file in files if is_of_folder(file.name, rejected=rejected)]
     if not found:
         raise CassetteError(path, f"no cassettes ({', '.join(SUFFIXES)}) in this folder")
     return sorted(found)
+
+
+def is_of_folder(name: str, *, rejected: bool) -> bool:
+    """Return whether a folder stands for a file of this name."""
+    others = _TRACES if rejected else _TRACES + _REJECTED
+    return name.endswith(SUFFIXES) and not name.endswith(others)
 
 
 def newest_cassette(path: Path) -> Path:
@@ -597,6 +600,9 @@ def open_take(path: Path, *, overwrite: bool = False, new: bool = False) -> Take
         if new and existed:
             raise CassetteError(path, "exists", hint="leave out --new to add a take to it")
         fd = _open(path, flags | (os.O_EXCL if new else 0))
+    except IsADirectoryError as error:
+        hint = "with a slash at its end, each run gets a file of its own in it"
+        raise CassetteError(path, words_of(error), hint=hint) from error
     except OSError as error:
         raise unusable(path, error) from error
     if not _lock(fd, path):
@@ -713,5 +719,5 @@ def words_of(error: Exception) -> str:
     if isinstance(error, OSError) and error.errno == errno.ELOOP:
         return "is a symbolic link; name the file it points to"
     if isinstance(error, IsADirectoryError):
-        return "is a folder; with a slash at its end, each run gets a file of its own in it"
+        return "is a folder"
     return reason[:1].lower() + reason[1:]

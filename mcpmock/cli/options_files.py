@@ -33,16 +33,23 @@ def refuse_existing(output: Path) -> None:
 
 
 def list_files(
-    names: Iterable[str], scheduler: str | None, *, quiet: bool, siblings: bool = True
+    names: Iterable[str],
+    scheduler: str | None,
+    *,
+    quiet: bool,
+    siblings: bool = True,
+    rejected: bool = False,
 ) -> list[Path | str]:
-    """Return the files and URLs that are meant by names, patterns and folders, and the siblings of
-    the files; `-` stands for the names on standard input, one on a line or, as of `find -print0`,
-    with NUL between them. Raises UsageError if nothing matches a pattern.
+    """Return the files and URLs that are meant by names, patterns and folders, with what failed
+    tests have recorded in these if `rejected`, and the siblings of the files; `-` stands for the
+    names on standard input, one on a line or, as of `find -print0`, with NUL between them. Raises
+    UsageError if nothing matches a pattern.
     """
     from mcpmock.batch.file_lists import expand
 
     try:
-        found = expand(reachable(name, scheduler) for name in _with_stdin(names))
+        meant = (reachable(name, scheduler) for name in _with_stdin(names))
+        found = expand(meant, rejected=rejected)
     except ValueError as error:
         raise click.BadParameter(printable(str(error)), param_hint="FILE") from error
     if not found:

@@ -47,7 +47,7 @@ def scan(
 
     redaction_rules_of(redaction)  # a bad rule is the fault of no file
     work = partial(scan_source, redaction=redaction)
-    named = list_files(files, sharing.scheduler, quiet=console.quiet)
+    named = list_files(files, sharing.scheduler, quiet=console.quiet, rejected=True)
     with work_on_each(work, named, sharing, quiet=console.quiet) as results:
         return print_each(
             results, partial(_report, options=redaction.words, verbose=console.verbose), console

@@ -14,7 +14,7 @@ from mcpmock.options.views import WatchOptions
 
 from .interrupts import run_trio
 from .option_table import options
-from .output import CASSETTE, emit, say, say_waiting
+from .output import CASSETTE, emit, say
 
 
 @click.command(short_help="Serve a live page of a cassette that is being recorded.")
@@ -44,8 +44,8 @@ def watch(file: Path, beside: bool, watching: WatchOptions, console: ConsoleOpti
             say(f"watch the recording at {url}")
         else:
             write_log_line(f"listening on {url}")
-        if not file.exists():
-            say_waiting(f"waiting for {file}, which is not there yet", console)
+        if not (beside or console.json or console.quiet or file.exists()):
+            write_log_line(f"waiting for {file}, which is not there yet")
         if watching.opens:
             open_page(url)
         if beside:  # who reads the recorder's stderr waits for its end, not for ours

@@ -127,6 +127,7 @@ def test_a_bad_baseline(run: Run, file: Path) -> None:
         "check", file, "--baseline", "known"
     )
     assert 3 == run("check", file, "--baseline", "none")[0]
+    assert (3, "", "mcpmock: .: is a folder\n") == run("check", file, "--baseline", ".")
 
 
 def test_assertions_hold_over_all_files(run: Run, file: Path) -> None:

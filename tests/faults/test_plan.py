@@ -75,7 +75,7 @@ def path(mistake: str) -> str:
     [
         (),
         (Duplicate(), Exit(code=3)),
-        (Latency(latency="250ms", distribution="lognormal", name='of "x"\n'),),
+        (Latency(latency="250ms", jitter="9ms", distribution="lognormal", name='of "x"\n'),),
         (Delay(match={"tool": "get_*", "nth": 2, "between": ("2s", "5s"), "probability": 0.5}),),
         (Error(match={"path": "$.a['b']", "equals": {"c": [1, True]}}), CapabilityLie()),
         (Duplicate(match={"id": 5}), Duplicate(match={"id": "5"}, toward="server")),

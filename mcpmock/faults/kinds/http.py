@@ -19,6 +19,7 @@ from mcpmock.options.units import Count, Seconds, Status, to_seconds
 from mcpmock.pipeline.stage import Send
 from mcpmock.protocol.http_reply import EVENT_STREAM
 from mcpmock.protocol.messages import S2C, ExchangeEnd, Frame, HttpBody, HttpResponse
+from mcpmock.protocol.revisions import speaks_modern
 
 _ANY_REQUEST = On.ASKED | On.RESPONSE
 """What a client sends is an HTTP request, a JSON-RPC response included."""
@@ -48,13 +49,15 @@ class HttpStatus(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP):
 class SessionExpired(Fault, acts_on=_ANY_REQUEST, only="server", transports=HTTP):
     """The request never arrives and is answered with 404: the client has to initialize again.
 
-    With `match.after` the session expires from some request on. `initialize` always passes.
+    With `match.after` the session expires from some request on. `initialize` always passes, and so
+    do requests of revision 2026-07-28, which has no sessions.
 
     >>> fault = mcpmock.faults.SessionExpired(match={"method": "tools/call", "nth": 2})
     """
 
     def fits(self, subject: Subject) -> bool:
-        return subject.method != "initialize"
+        message = subject.message
+        return subject.method != "initialize" and (message is None or not speaks_modern(message))
 
     def apply(self, matched: MatchedMessage, dice: Dice) -> Iterable[Act]:
         yield Send(plain_response(matched.exchange, 404))

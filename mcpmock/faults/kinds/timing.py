@@ -53,8 +53,15 @@ class Latency(Fault, usually="client", aliases={"delay": "latency"}):
             yield 'latency: missing; say how much later, as "250ms"'
         if self.distribution == "empirical" and not self.samples and self.cassette is None:
             yield "distribution: empirical needs a cassette to draw from"
-        if self.cassette is not None and self.distribution != "empirical":
-            yield 'cassette: only with distribution = "empirical"'
+        for name, given in (("cassette", self.cassette), ("samples", self.samples)):
+            if given and self.distribution != "empirical":
+                yield f'{name}: only with distribution = "empirical"'
+        if self.jitter and self.distribution in ("fixed", "empirical"):
+            yield f'jitter: not with distribution = "{self.distribution}", which ignores it'
+        if not self.jitter and self.distribution in ("uniform", "normal", "lognormal"):
+            yield f"jitter: missing; without it {self.distribution} draws nothing"
+        if self.distribution == "lognormal" and not self.latency:
+            yield "latency: missing; lognormal draws nothing around 0"
 
     def with_samples(self, load: Load) -> Self:
         if self.cassette is None:

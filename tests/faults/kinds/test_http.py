@@ -24,7 +24,7 @@ from mcpmock.faults.match import Match
 from mcpmock.protocol.http_reply import EVENT_STREAM
 from mcpmock.protocol.messages import C2S, S2C, ExchangeEnd, Frame, HttpBody, HttpResponse, SseMeta
 from mcpmock.transports.body import BodyWriter
-from tests.support import INITIALIZE, call, ends, get, opens, post, progress, says, shown
+from tests.support import INITIALIZE, call, ends, get, opens, post, progress, request, says, shown
 from tests.support.faulty import ANSWER, CALL, body, faulty, on_http, on_stdio
 
 
@@ -57,6 +57,18 @@ def test_session_expired_the_session_is_gone() -> None:
     assert wire.hears(0, post(2, CALL))[0].startswith("2 404")
     assert wire.hears(0, get(3))[0].startswith("3 404")
     assert "POST" in wire.hears(0, post(4, INITIALIZE))[0]
+
+
+def test_session_expired_where_there_are_none() -> None:
+    """Since revision 2026-07-28 no request belongs to a session."""
+    meta = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}
+    wire = faulty(SessionExpired(), transport="streamable-http")
+
+    for x, asked in enumerate(
+        (request(1, "tools/list", {"_meta": meta}), request(2, "server/discover")), 1
+    ):
+        assert "POST" in wire.hears(0, post(x, asked))[0]
+    assert wire.hears(0, post(3, CALL))[0].startswith("3 404")
 
 
 def written(fault: MalformedChunk) -> bytes:

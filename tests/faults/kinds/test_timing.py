@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from contextlib import nullcontext
 
 import pytest
 
@@ -18,6 +19,7 @@ from mcpmock.faults.kinds.timing import (
     SlowClose,
 )
 from mcpmock.faults.match import Match
+from mcpmock.faults.plan import fault_of
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Action, Hangup, Send, Stage
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, StreamEnd
@@ -85,9 +87,32 @@ def test_latency_empirical_needs_samples() -> None:
     """There has to be something to draw from."""
     with pytest.raises(PlanError, match="needs a cassette"):
         Latency(distribution="empirical")
+    with pytest.raises(PlanError, match="samples: only with"):
+        Latency(latency=1, samples=(0.5,))
 
     wire = faulty(Latency(distribution="empirical", samples=(0.5,)))
     wire.at(0, server=response(1)).at(0.5, to_client=response(1)).nothing_more()
+
+
+@pytest.mark.parametrize(
+    ("written", "mistake"),
+    [
+        ("distribution=uniform,latency=1s", "jitter: missing; without it uniform draws nothing"),
+        ("distribution=normal,latency=1s", "jitter: missing; without it normal draws nothing"),
+        ("distribution=lognormal,latency=1s", "jitter: missing; .* lognormal draws nothing"),
+        ("distribution=lognormal,jitter=1s", "latency: missing; lognormal draws nothing around 0"),
+        ("distribution=fixed,latency=1s,jitter=1s", "jitter: not with .*fixed"),
+        ("distribution=empirical,cassette=a,jitter=1s", "jitter: not with .*empirical"),
+        ("distribution=normal,jitter=1s,cassette=a", "cassette: only with .*empirical"),
+        ("distribution=normal,jitter=1s", None),
+        ("distribution=fixed,latency=1s", None),
+        ("distribution=empirical,cassette=a,latency=1s", None),
+    ],
+)
+def test_latency_of_which_a_part_does_nothing(written: str, mistake: str | None) -> None:
+    """It is refused: what is said has to count."""
+    with nullcontext() if mistake is None else pytest.raises(PlanError, match=mistake):
+        fault_of(f"latency:{written}")
 
 
 def test_pause_nothing_goes_either_way() -> None:
