@@ -70,10 +70,14 @@ class _StartReader:
     """The first refusing response of each exchange."""
     output: list[str] = attrs.field(factory=list)
     end: m.ProcessExit | None = None
+    closed_by: m.Direction | None = None
+    """Who ended its side first."""
 
     def read(self, frame: m.Frame, exchange: int | None) -> None:
         if isinstance(frame.fact, m.ProcessExit):
             self.end = frame.fact
+        elif isinstance(frame.fact, m.StreamEnd):
+            self.closed_by = self.closed_by or frame.direction
         elif isinstance(frame.fact, m.HttpResponse):
             self.heads.setdefault(exchange, frame.fact)
         elif frame.fact is None:
@@ -103,12 +107,13 @@ class _StartReader:
             return FailedStart(f"the server answered {method} with {how}")
         if end is None:
             return None
+        output = tuple(self.output[:_MAX_LINES])
+        if self.closed_by is m.C2S:
+            return FailedStart(f"the server did not answer {method}", output)
         how = f"ended with status {end.code}"
         if end.signal is not None:
             how = f"was ended by signal {end.signal} ({_signal_name(end.signal)})"
-        return FailedStart(
-            f"the server {how} before it answered {method}", tuple(self.output[:_MAX_LINES])
-        )
+        return FailedStart(f"the server {how} before it answered {method}", output)
 
 
 def _refusal(head: m.HttpResponse) -> str:

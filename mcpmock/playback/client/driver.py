@@ -28,6 +28,7 @@ from mcpmock.protocol.messages import (
     Frame,
     Message,
     Notification,
+    Opaque,
     ProcessExit,
     Request,
     Response,
@@ -63,6 +64,8 @@ _MAX_HELD_REPLIES = 1000
 """How many replies wait for their time; further ones are sent at once."""
 _MAX_WORDS = 5
 """How many items of a list are named in one line."""
+MAX_NOISE = 10_000
+"""How many lines in a row that are not messages end the run."""
 _MAX_UNRECORDED_NAMED = 20
 """How many methods that were never recorded are named."""
 
@@ -112,6 +115,8 @@ class Driver(Stage):
     _unrecorded: set[str] = attrs.field(factory=set)
     _reassembly: Reassembly = attrs.field(factory=Reassembly)
     _silences: int = 0
+    _noise: int = 0
+    """The lines that are not messages, since the last message."""
     _alarm: float = inf
     """The next time at which the pipeline wakes this stage: one is enough."""
     _over: bool = False
@@ -179,10 +184,20 @@ class Driver(Stage):
         if isinstance(frame.fact, Fragment):
             whole = self._reassembly.add(frame)
             raw = None if whole is None or whole.too_long else whole.frame.raw
-        if raw is not None:
-            self._silences = 0
-            for message in parse_items(raw):
+        for message in () if raw is None else parse_items(raw):
+            if isinstance(message, Opaque):
+                self._note_noise()
+            else:
+                self._silences = self._noise = 0
                 self._receive(message, now)
+
+    def _note_noise(self) -> None:
+        """Note a line that is not a message; a server that writes them without end is given up."""
+        self._noise += 1
+        if self._noise == MAX_NOISE and not self._over:
+            lines = f"{MAX_NOISE} lines that are not JSON-RPC messages, and none that is"
+            self._fail(f"the server sent {lines}; {self._count_unsent()}")
+            self._skip_to_end()
 
     def _receive(self, message: Message, now: float) -> None:
         note = self._correlation.note(S2C, message, 0)

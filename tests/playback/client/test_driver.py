@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcpmock.pipeline.pipeline import Pipeline
-from mcpmock.playback.client.driver import Driver
+from mcpmock.playback.client.driver import MAX_NOISE, Driver
 from mcpmock.playback.client.script import script_of
 from mcpmock.playback.timing import Timing
 from mcpmock.protocol.messages import C2S, S2C, Fragment, Frame, StreamEnd
@@ -379,6 +379,26 @@ def test_a_server_that_falls_silent() -> None:
     assert [call(2, "a"), call(3, "a"), END] == server.silent_until(31)
     assert "the server sends nothing any more; recorded messages left to send: 5" == server.told[-1]
     assert 4 == server.driver.failed
+
+
+def test_a_server_that_writes_no_messages() -> None:
+    """Its lines are no sign that an answer may come, and without end they end the session."""
+    events = [event for n in range(1, 9) for event in (c(call(n, "a")), s(response(n)))]
+    chatty = opened(*events)
+    chatty.says(1, WELCOME)
+    for now in (9, 19, 29):
+        assert END not in chatty.says(now, b"noise")
+        chatty.silent_until(now + 2.5)
+    assert "the server sends nothing any more; recorded messages left to send: 5" == chatty.told[-1]
+
+    endless = opened(*events)
+    endless.says(1, WELCOME)
+    endless.says(2, *[b"y"] * (MAX_NOISE - 1))
+    assert [call(2, "a")] == endless.says(3, response(1))
+    assert [END] == endless.says(4, *[b"y"] * MAX_NOISE)
+    endless.says(5, *[b"y"] * (2 * MAX_NOISE))
+    told = "the server sent 10000 lines that are not JSON-RPC messages, and none that is"
+    assert [f"{told}; recorded messages left to send: 6"] == endless.told
 
 
 def test_a_server_that_is_silent_to_the_end() -> None:
