@@ -141,23 +141,17 @@ def _lines(events: Sequence[Event]) -> Iterator[tuple[int, _Line]]:
         message = parse(frame.raw)
         calls = spaces.setdefault(id_space(event.s, event.x), Correlation())
         named = calls.note(frame.direction, message, index, event.x)
-        call: PendingCall | None
-        if frame.direction is S2C:
-            call = calls.related(message, named, event.x)
-        elif named.call is not None and named.call.direction is S2C:
-            call = named.call.within
-        else:
-            call = named.call
+        call = calls.related(message, named, event.x, guess=frame.direction is S2C)
         yield index, _Line(frame, message, call)
 
 
-def _has_no_counterpart(line: _Line, revision: str, modern: bool) -> bool:
+def _has_no_counterpart(line: _Line, revision: str) -> bool:
     message = line.message
     if isinstance(message, Request) and line.frame.direction is C2S:
         rounds = member(message.params, "inputResponses") or member(message.params, "requestState")
         return not _has_method(message.method, revision, line.frame) or rounds is not None
     if isinstance(message, Request):
-        return modern and message.method != "ping"  # modern servers send no requests
+        return message.method != "ping"  # modern servers send no requests
     if isinstance(message, Response):
         kind = member(message.result, "resultType")
         return kind is not None and kind != b'"complete"'
@@ -188,11 +182,10 @@ class _Translation:
     @cached_property
     def _left_out(self) -> set[int]:
         """The indices of the calls that have no counterpart."""
-        modern = is_modern(self.revision)
         return {
             line.call.index
             for line in self.lines.values()
-            if line.call is not None and _has_no_counterpart(line, self.revision, modern)
+            if line.call is not None and _has_no_counterpart(line, self.revision)
         }
 
     def _stays(self, index: int) -> bool:
@@ -209,15 +202,14 @@ class _Translation:
         lost = self._lost_exchanges()
         fields: dict[int | None, Event] = {}
         for index, event in enumerate(self.recorded):
-            if event.x is not None and event.x in lost:
+            if event.x in lost:
                 continue
             new = self._event(index, event)
             before = fields.pop(event.x, None)
             if before is not None and new is not None:
                 yield before
-            if isinstance(
-                event.sse, SseMeta
-            ):  # with a message that is left out, its fields are too
+            # With a message that is left out, its fields are too.
+            if isinstance(event.sse, SseMeta):
                 fields[event.x] = event
             elif new is not None:
                 yield new
@@ -225,12 +217,12 @@ class _Translation:
     def _event(self, index: int, event: Event) -> Event | None:
         """Return the event in the other era; None if it has no counterpart."""
         line, frame = self.lines.get(index), event.frame
-        if line is None or frame is None:
+        if line is None:
             return event if frame is None else _with_frame(event, self.fact(frame))
         new = self.message(line) if self._stays(index) else None
-        if new is None or new is line.frame.raw:
-            return event if new is not None else None
-        return _with_raw(event, line.frame, new)
+        if new is None:
+            return None
+        return _with_frame(event, msgspec.structs.replace(line.frame, raw=new))
 
     @property
     def loses_streams(self) -> bool:
@@ -251,24 +243,22 @@ class _Translation:
 
     def fact(self, frame: Frame) -> Frame:
         """Return a frame that is not a message."""
-        match frame.fact:
-            case HttpRequest() as head:
-                message = self._posted.get(frame.exchange or 0)
-                fields = [*_of_both_eras(head), *self.request_headers(message)]
-                return _replaced(frame, msgspec.structs.replace(head, headers=fields))
-            case HttpResponse() as head:
-                head = msgspec.structs.replace(head, headers=_of_both_eras(head))
-                return _replaced(frame, self.answered(head, frame.exchange))
-            case _:
-                return frame
+        fact = frame.fact
+        if isinstance(fact, HttpRequest):
+            own = self.request_headers(self._posted.get(frame.exchange))
+            fact = msgspec.structs.replace(fact, headers=[*_of_both_eras(fact), *own])
+        elif isinstance(fact, HttpResponse):
+            fact = msgspec.structs.replace(fact, headers=_of_both_eras(fact))
+            fact = self.answered(fact, frame.exchange)
+        return msgspec.structs.replace(frame, fact=fact)
 
     @cached_property
-    def _posted(self) -> dict[int, Message]:
+    def _posted(self) -> dict[int | None, Message]:
         """The client's messages by their exchange."""
         return {
             line.frame.exchange: line.message
             for line in self.lines.values()
-            if line.frame.direction is C2S and line.frame.exchange is not None
+            if line.frame.direction is C2S
         }
 
     def _lost_exchanges(self) -> set[int]:
@@ -295,14 +285,13 @@ class _ToModern(_Translation):
         return self.transport != SSE
 
     def message(self, line: _Line) -> bytes | None:
-        message, raw = line.message, line.frame.raw
+        message, raw, call = line.message, line.frame.raw, line.call
         if line.frame.direction is C2S:
             return self._request(raw) if isinstance(message, Request) else raw
-        if isinstance(message, Request | Notification | Response) and line.call is None:
-            return None  # modern servers send what belongs to a request, or to a subscription
-        if isinstance(message, Response) and message.result is not None and line.call is not None:
-            return self._result(raw, line.call.request.method)
-        return raw
+        if call is None:
+            # Modern servers send what belongs to a request, or to a subscription.
+            return None if isinstance(message, Request | Notification | Response) else raw
+        return self._result(raw, call.request.method) if isinstance(message, Response) else raw
 
     def _request(self, raw: bytes) -> bytes:
         for path in (["params"], ["params", "_meta"]):
@@ -329,9 +318,12 @@ class _ToLegacy(_Translation):
     """From requests that carry their revision themselves."""
 
     def events(self) -> Iterator[Event]:
-        pending = True
+        pending, can_answer = True, self.transport != SSE
         for event in super().events():
-            if pending and event.d == C2S.value and not _is_bodiless(event):
+            # Over HTTP+SSE nothing is answered before there is a stream: clients of both transports
+            # send a POST first, which is refused.
+            can_answer = can_answer or isinstance(event.sse, SseMeta)
+            if pending and can_answer and event.d == C2S.value and not _is_bodiless(event):
                 pending = False
                 yield from self._handshake(event)
             yield event
@@ -380,15 +372,17 @@ class _ToLegacy(_Translation):
         if not any(isinstance(event.http, dict) for event in self.recorded):
             frames = [Frame(C2S, question), Frame(S2C, answer), Frame(C2S, initialized)]
         elif self.transport == SSE:
-            frames = self._on_event_stream(question, answer, initialized)
+            frames = self._on_event_stream(_post(first), question, answer, initialized)
         else:
-            frames = self._in_exchanges(question, answer, initialized)
+            frames = self._in_exchanges(_post(first), question, answer, initialized)
         for frame in frames:
             line = event_line(first.n, first.t, frame, session=first.s)
             yield _event.decode(line)
 
-    def _in_exchanges(self, question: bytes, answer: bytes, initialized: bytes) -> list[Frame]:
-        x, head = self._new_exchange(), self._post()
+    def _in_exchanges(
+        self, head: HttpRequest, question: bytes, answer: bytes, initialized: bytes
+    ) -> list[Frame]:
+        x = self._new_exchange()
         fields = [("Content-Type", "application/json"), (SESSION_HEADER, _SESSION)]
         return [
             Frame(C2S, fact=head, exchange=x),
@@ -399,8 +393,10 @@ class _ToLegacy(_Translation):
             *self._accepted(x + 1, head, initialized),
         ]
 
-    def _on_event_stream(self, question: bytes, answer: bytes, initialized: bytes) -> list[Frame]:
-        x, head = self._new_exchange(), self._post()
+    def _on_event_stream(
+        self, head: HttpRequest, question: bytes, answer: bytes, initialized: bytes
+    ) -> list[Frame]:
+        x = self._new_exchange()
         streams = (e.x for e in self.recorded if isinstance(e.sse, SseMeta))
         stream = next(streams, None)
         return [
@@ -419,13 +415,6 @@ class _ToLegacy(_Translation):
             Frame(S2C, fact=ExchangeEnd(), exchange=x),
         ]
 
-    def _post(self) -> HttpRequest:
-        """Return the head of a recorded POST, without what is said about its body."""
-        facts = (event.frame.fact for event in self.recorded if event.frame is not None)
-        posts = (one for one in facts if isinstance(one, HttpRequest) and one.method == "POST")
-        head = next(posts, HttpRequest("POST", "/mcp", []))
-        return msgspec.structs.replace(head, headers=_of_both_eras(head))
-
     def _new_exchange(self) -> int:
         return 1 + max(event.x or 0 for event in self.recorded)
 
@@ -435,9 +424,9 @@ class _ToLegacy(_Translation):
         info: Any = None
         for line in self.lines.values():
             message = line.message
-            if not isinstance(message, Response) or line.frame.direction is C2S:
+            if not isinstance(message, Response) or message.result is None:
                 continue
-            found = decode(message.result) if message.result is not None else None
+            found = decode(message.result)
             if not isinstance(found, dict):
                 continue
             meta = found.get("_meta")
@@ -475,22 +464,22 @@ def _of_both_eras(head: HttpRequest | HttpResponse) -> list[tuple[str, str]]:
     return [field for field, name in names if name not in _OF_ONE_ERA and not is_mirror(name)]
 
 
+def _post(first: Event) -> HttpRequest:
+    """Return the head of the first request, without what is said about its body."""
+    frame = first.frame
+    if frame is None or not isinstance(frame.fact, HttpRequest):
+        return HttpRequest("POST", "/mcp", [])
+    return msgspec.structs.replace(frame.fact, headers=_of_both_eras(frame.fact))
+
+
 def _is_bodiless(event: Event) -> bool:
     """Return whether it is the head of a request without a message."""
     frame = event.frame
     return frame is not None and isinstance(frame.fact, HttpRequest) and not frame.fact.has_body
 
 
-def _with_raw(event: Event, frame: Frame, raw: bytes) -> Event:
-    return _with_frame(event, Frame(frame.direction, raw, frame.eol, None, frame.exchange))
-
-
 def _with_frame(event: Event, frame: Frame) -> Event:
-    if frame.fact is not None and frame == event.frame:
+    if frame == event.frame:
         return event
     line = event_line(event.n, event.t, frame, session=event.s, redacted=event.redacted)
     return _event.decode(line)
-
-
-def _replaced(frame: Frame, fact: HttpRequest | HttpResponse) -> Frame:
-    return Frame(frame.direction, frame.raw, frame.eol, fact, frame.exchange)

@@ -18,7 +18,7 @@ from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
 from mcpmock.playback.translation import revision_asked, revisions_spoken, translate
 from mcpmock.protocol.error_codes import METHOD_NOT_FOUND, NOTHING_RECORDED
-from mcpmock.protocol.messages import Frame, HttpRequest, parse
+from mcpmock.protocol.messages import Frame, HttpRequest, HttpResponse, parse
 from mcpmock.protocol.methods import REVISIONS
 from tests.support import (
     INITIALIZE,
@@ -30,6 +30,7 @@ from tests.support import (
     Script,
     accepts,
     answers,
+    batch,
     bodiless,
     c,
     call,
@@ -165,6 +166,51 @@ def play_legacy(**playing: Any) -> Script:
     return replay(cassette(*RECORDED_LEGACY), **playing).abandon()
 
 
+@pytest.mark.parametrize(
+    ("capabilities", "told"),
+    [
+        ({"resources": {"subscribe": True, "listChanged": 1}}, {"resources": {"listChanged": 1}}),
+        ({"logging": {}, "resources": True}, {"resources": True}),
+        ([], []),
+        (None, None),
+    ],
+)
+def test_capabilities_of_one_era(capabilities: Any, told: Any) -> None:
+    """They are left out where they are; what is no object is told as it was recorded."""
+    discovered = {**DISCOVERED, "capabilities": capabilities}
+    probed = RECORDED_MODERN[0], s(response("probe", discovered)), *RECORDED_MODERN[2:4]
+    played = play_modern(*probed)
+    [welcome] = values(played.heard(initialize("2025-06-18")))
+
+    assert told == welcome["result"]["capabilities"]
+
+
+def test_only_the_first_discovery_counts() -> None:
+    """And no result that merely has a member of its name."""
+    other = {**DISCOVERED, "capabilities": {"prompts": {}}, "instructions": "Other."}
+    odd = {"capabilities": {"odd": {}}, "instructions": "Odd."}
+    played = play_modern(
+        c(modern(1, "tools/call", **ROUND)),
+        s(response(1, odd)),
+        *RECORDED_MODERN[:2],
+        c(modern(2, "server/discover")),
+        s(response(2, other)),
+    )
+    result = values(played.heard(initialize("2025-06-18")))[0]["result"]
+
+    assert "Ask." == result["instructions"]
+    assert {"tools", "resources"} == result["capabilities"].keys()
+
+
+def test_a_server_that_never_named_itself() -> None:
+    """It has a name all the same, which legacy clients insist on."""
+    played = play_modern(c(modern(1, "prompts/list")), s(response(1, {"prompts": []})))
+    result = values(played.heard(initialize("2025-06-18")))[0]["result"]
+
+    assert {"name": "recorded server", "version": ""} == result["serverInfo"]
+    assert {"prompts": {}} == result["capabilities"]
+
+
 def test_a_handshake_without_a_discovery() -> None:
     """The capabilities are those that were used, and the server is named by its results."""
     played = play_modern(*RECORDED_MODERN[2:])
@@ -292,6 +338,45 @@ def test_what_the_other_era_lacks(asked: bytes, answer: bytes, revision: str) ->
     assert [8, 8] == [id_ for id_ in ids if id_ not in (None, "mcpmock-initialize")]
 
 
+@pytest.mark.parametrize(
+    ("said", "left"),
+    [
+        (b"noise", [b"noise"]),
+        (batch(response(7)), [batch(response(7))]),
+        (LOG, []),
+        (response(7), []),
+        (error(7), []),
+        (request("r", "ping"), []),
+    ],
+)
+def test_what_a_legacy_server_says_unasked(said: bytes, left: list[bytes]) -> None:
+    """Modern servers send what belongs to a request; what is no message is no part of an era."""
+    [recorded] = cassette(s(said), c(request(8, "tools/list")), s(error(8))).episodes()
+    events = translate(recorded, "2026-07-28").events
+
+    assert [*left, error(8)] == [event.payload for event in events if event.d == "s2c"]
+
+
+@pytest.mark.parametrize(
+    ("said", "stays"),
+    [
+        (notification("mine/said"), True),
+        (cancelled("s"), False),
+        (progress("t"), False),
+        (notification("notifications/roots/list_changed"), False),
+    ],
+)
+def test_what_a_client_says_while_it_is_asked(said: bytes, stays: bool) -> None:
+    """What it says of the question goes with it."""
+    question = request("s", "sampling/createMessage", {}, token="t")
+    asked = [c(request(1, "tools/list")), s(response(1)), c(call(3, "asks")), s(question), c(said)]
+    [recorded] = cassette(*OPENING, *asked).episodes()
+    left = [event.payload for event in translate(recorded, "2026-07-28").events]
+
+    assert stays is (said in left)
+    assert question not in left
+
+
 @pytest.mark.parametrize("raw", [cancelled(7), notification("notifications/mine"), b"noise"])
 def test_what_asks_nothing_stays_as_it_is(raw: bytes) -> None:
     """A request says which revision it is of; nothing else does."""
@@ -312,11 +397,30 @@ def test_notes_of_the_recorder(revision: str) -> None:
         assert left == translate(found, revision).events
 
 
-def test_revisions_spoken() -> None:
-    """A probe that is refused says nothing about the server."""
-    probed = (c(modern("p", "server/discover")), s(error("p", METHOD_NOT_FOUND)), *OPENING)
+PROBE = c(modern("p", "server/discover"))
+NAMED = {"protocolVersion": "2024-11-05", "supportedVersions": ["2026-07-28"]}
 
-    assert {"2025-11-25"} == set(revisions_spoken(cassette(*probed).takes[0].events))
+
+@pytest.mark.parametrize(
+    ("said", "revisions"),
+    [
+        ([PROBE, s(error("p", METHOD_NOT_FOUND)), *OPENING], ["2025-11-25"]),
+        ([PROBE, s(response("p", {"supportedVersions": ["2025-06-18", 1]}))], []),
+        ([PROBE, s(response("p", {"supportedVersions": ["2026-07-28"]}))], ["2026-07-28"]),
+        ([PROBE, s(response("p", {"supportedVersions": "2026-07-28"}))], []),
+        ([c(modern(1, "tools/list"))], ["2026-07-28"]),
+        ([c(modern(1, "tools/list").replace(b"2026-07-28", b"2025-06-18"))], []),
+        ([c(notification("n", {"_meta": META}))], []),
+        ([s(notification("n", NAMED)), c(notification("n", NAMED))], []),
+        ([s(request("r", "elicitation/create")), c(response("r", NAMED))], []),
+        ([c(b"protocolVersion"), s(b"supportedVersions")], []),
+    ],
+)
+def test_revisions_spoken(said: list[Line], revisions: list[str]) -> None:
+    """What the server answers with, or is asked in by requests that it takes; not what others say,
+    nor a probe, which may be refused.
+    """
+    assert revisions == [*revisions_spoken(cassette(*said).takes[0].events)]
 
 
 HTTP_MODERN = over_http(
@@ -384,15 +488,73 @@ def test_a_modern_client_over_http() -> None:
     assert ["901 405", "901 eof"] == played.hears(0, get(901))
 
 
-def test_the_fields_of_a_request_in_the_other_era() -> None:
-    """They say what its message is, as those of a modern client."""
-    [*_, found] = HTTP_LEGACY.episodes()
-    frames = [event.frame for event in translate(found, "2026-07-28").events]
-    heads = [one.fact for one in frames if one and isinstance(one.fact, HttpRequest)]
+VERSION = ("MCP-Protocol-Version", "2025-06-18")
+JSON_ACCEPTED = [
+    ("Host", "127.0.0.1:8000"),
+    ("content-type", "application/json"),
+    ("accept", "application/json, text/event-stream"),
+]
 
-    assert [("tools/call", "x")] == [
-        (head.header("mcp-method"), head.header("mcp-name")) for head in heads
+
+def heads_of(recorded: Cassette, revision: str) -> list[tuple[str | int, list[tuple[str, str]]]]:
+    """The methods and the statuses of a translated session, with their fields."""
+    [*_, found] = recorded.episodes()
+    facts = [event.frame.fact for event in translate(found, revision).events if event.frame]
+    return [
+        (one.method if isinstance(one, HttpRequest) else one.status, one.headers)
+        for one in facts
+        if isinstance(one, HttpRequest | HttpResponse)
     ]
+
+
+def test_the_fields_of_a_modern_session() -> None:
+    """Those of a request say what its message is; none names a session."""
+    fields = [
+        ("MCP-Protocol-Version", "2026-07-28"),
+        ("Mcp-Method", "tools/call"),
+        ("Mcp-Name", "x"),
+    ]
+    served = post(4, call(1, "x"), session="S", mcp_protocol_version="2025-11-25")
+    told = answers(4, response(1), mcp_session_id="S", x_own="1")
+    opened = [post(1, INITIALIZE), answers(1, WELCOME, mcp_session_id="S")]
+
+    assert [
+        ("POST", [*JSON_ACCEPTED, *fields]),
+        (200, [("content-type", "application/json"), ("x-own", "1")]),
+    ] == heads_of(over_http(in_session(2, *opened, served, told)), "2026-07-28")
+
+
+def test_the_fields_of_a_legacy_session() -> None:
+    """All requests behind the handshake are of one session; only an answer of the protocol is
+    given with the status of one.
+    """
+    about = {"mcp_protocol_version": "2026-07-28", "mcp_method": "tools/list"}
+    recorded = over_http(
+        in_session(
+            1,
+            post(1, modern(1, "tools/list"), **about),
+            answers(1, error(1), 404, mcp_protocol_version="2026-07-28"),
+            post(2, modern(2, "tools/list"), **about),
+            accepts(2, 404),
+            post(3, b"{torn"),
+            answers(3, b'{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"no"}}', 400),
+        )
+    )
+    session = [("Mcp-Session-Id", "mcpmock-translated"), VERSION]
+    json_told = ("Content-Type", "application/json")
+
+    assert [
+        ("POST", JSON_ACCEPTED),
+        (200, [json_told, session[0]]),
+        ("POST", JSON_ACCEPTED),
+        (202, []),
+        ("POST", [*JSON_ACCEPTED, *session]),
+        (200, [("content-type", "application/json")]),
+        ("POST", [*JSON_ACCEPTED, *session]),
+        (404, []),
+        ("POST", [*JSON_ACCEPTED, *session]),
+        (400, [("content-type", "application/json")]),
+    ] == heads_of(recorded, "2025-06-18")
 
 
 @pytest.mark.parametrize(
@@ -427,17 +589,22 @@ def test_what_was_left_over() -> None:
 
 
 def test_over_http_and_sse() -> None:
-    """The handshake is answered on the event stream, as all else."""
+    """The handshake is answered on the event stream, as all else, however the client found it; its
+    session stands in no field.
+    """
     stream: list[list[Frame]] = [
-        get(1, to="/sse"),
-        opens(1),
-        says(1, b"/message?sessionId=S", event="endpoint"),
-        post(2, modern(1, "tools/list"), to="/message?sessionId=S"),
-        says(1, response(1, {**CACHED, "tools": []}), event="message"),
-        accepts(2),
+        post(1, b"{}", to="/sse"),
+        accepts(1, 405),
+        get(2, to="/sse"),
+        opens(2),
+        says(2, b"/message?sessionId=S", event="endpoint"),
+        post(3, modern(1, "tools/list"), to="/message?sessionId=S"),
+        says(2, response(1, {**CACHED, "tools": []}), event="message"),
+        accepts(3),
     ]
     header = b'{"mcpmock":1,"transport":"sse"}\n'
-    played = replay_http(over_http(in_session(2, *stream), header=header)).abandon()
+    recorded = over_http(in_session(2, *stream), header=header)
+    played = replay_http(recorded).abandon()
     endpoint = "/message?sessionId=live-1"
     played.hears(0, get(900, to="/sse"))
     welcome = played.hears(0, post(901, initialize("2025-06-18"), to=endpoint))
@@ -447,6 +614,9 @@ def test_over_http_and_sse() -> None:
     assert ["901 202", "901 eof"] == [line for line in welcome if line.startswith("901")]
     assert '"protocolVersion":"2025-06-18"' in next(one for one in welcome if "result" in one)
     assert f"900 {response(2, {'tools': []}).decode()}" in listed
+    assert [[*JSON_ACCEPTED, VERSION]] == [
+        fields for what, fields in heads_of(recorded, "2025-06-18")[-2:] if what == "POST"
+    ]
 
 
 def test_the_selection_is_made_once() -> None:
