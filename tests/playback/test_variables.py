@@ -8,10 +8,20 @@ from typing import Any
 
 import pytest
 
-from mcpmock.playback.variables import compare, same, unify
+from mcpmock.playback.variables import (
+    Leaves,
+    compare,
+    same,
+    unify,
+    with_numbers_as_written,
+)
+from tests.support import batch, call
 
 HOLE, OTHER_HOLE = "mcpmock:secret:token:1", "mcpmock:secret:token:2"
 PERCENT = HOLE.replace(":", "%3A")
+ESCAPED = HOLE.replace(":1", "\\u003a1")
+"""In JSON, where the value is spelled with escapes too."""
+NUMBER = "mcpmock:secret:pin-number:1"
 
 
 def base64(text: str) -> str:
@@ -51,11 +61,68 @@ def test_same(one: Any, other: Any, expected: bool) -> None:
         ({"a": HOLE, "b": HOLE}, {"a": "x", "b": "y"}, []),
         ({"a": HOLE}, {"a": 5}, ["$.a"]),
         (f"a={HOLE}", "b=x", ["$"]),
+        ("ab", ["a", "b"], ["$"]),
     ],
 )
 def test_compare(one: Any, other: Any, paths: list[str]) -> None:
     """Differences are named where they are, innermost; a placeholder differs from no text."""
     assert paths == [difference.path for difference in compare(one, other)]
+
+
+def test_a_placeholder_that_was_sent_back_is_equal() -> None:
+    """Also where it stands for another value."""
+    assert [] == compare({"a": HOLE}, {"a": HOLE}, bindings={HOLE: "x"})
+    assert ["$.a"] == [one.path for one in compare({"a": HOLE}, {"a": "y"}, bindings={HOLE: "x"})]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "live", "distance"),
+    [
+        ({"a": [1, 2], "b": {}}, {"b": {}, "a": [1, 2]}, (0, 0)),
+        ({"a": [1, 2]}, {"a": [3, 4]}, (2, 0)),
+        ({"a": []}, {"a": [1]}, (2, 0)),
+        ({"a": {}}, {"a": []}, (1, 0)),
+        ({"a": 1, "b": None}, {"a": True, "b": False}, (2, 0)),
+        ({"a": "blue cars", "b": "same words"}, {"a": "Blue cars!", "b": "same words"}, (1, -2)),
+        ({"a": "blue cars"}, {"b": "blue cars"}, (2, 0)),
+        ({"a": "blue"}, {"a": 1}, (1, 0)),
+        ({"a": f"Bearer {HOLE}", "b": HOLE}, {"a": "Bearer x", "b": "y"}, (1, 0)),
+        ({"a": HOLE, "b": 1, "c": "x"}, {"a": "known", "b": "1", "d": "x"}, (3, 0)),
+        ({"a": HOLE, "b": 1}, {"a": 1}, (2, 0)),
+    ],
+)
+def test_distance(recorded: Any, live: Any, distance: tuple[int, int]) -> None:
+    """Places that differ, whichever has them, then the words that the texts in them have in common;
+    what a placeholder stands for does not differ.
+    """
+    one, other = (Leaves.of(((), document)) for document in (recorded, live))
+    assert distance == one.distance(other, {HOLE: "known"} if "c" in recorded else {HOLE: "x"})
+
+
+@pytest.mark.parametrize(
+    ("asked", "bound", "written"),
+    [
+        (["1.50"], "1.5", "1.50"),
+        (["1.50", "1.5"], "1.5", "1.5"),
+        (["1.50", "1.50"], "1.5", "1.50"),
+        (["1e2"], "100", "1e2"),
+        (["-0.50"], "-0.5", "-0.50"),
+        (['"1.50"'], "1.5", "1.5"),
+        (["2"], "1.5", "1.5"),
+        ([], "1.5", "1.5"),
+    ],
+)
+@pytest.mark.parametrize("batched", [False, True])
+def test_numbers_as_written(asked: list[str], bound: str, written: str, batched: bool) -> None:
+    """A number is spelled as the client spells it in the params, if in one way; no text is, and the
+    id of a request is no number of it.
+    """
+    raw = call(1, "t", a=0).replace(b'"id":1', b'"id":1.500')
+    raw = raw.replace(b'"a":0', b'"a":[%b]' % ",".join(asked).encode())
+    bindings = {NUMBER: bound, HOLE: bound}
+
+    found = with_numbers_as_written(bindings, batch(raw) if batched else raw)
+    assert {NUMBER: written, HOLE: bound} == found
 
 
 @pytest.mark.parametrize(
@@ -85,6 +152,42 @@ def test_compare(one: Any, other: Any, paths: list[str]) -> None:
         (f"v: {base64(f'a={HOLE}')}.", f"v: {base64('a=x/y')}.", {}, {HOLE: "x/y"}),
         (f"v: {base64(f'a={HOLE}')}.", f"v: {base64('b=x/y')}.", {}, None),
         (f"\u00e9 {base64(f'a={HOLE}')}", "\u00e9 no base64", {}, None),
+        # Several placeholders: each part of the text is where the one before it ends.
+        (f"{HOLE}-{OTHER_HOLE}-{HOLE}", "a-b-a", {}, {HOLE: "a", OTHER_HOLE: "b"}),
+        (f"{HOLE}-{OTHER_HOLE}-{HOLE}", "a-b-c", {}, None),
+        (f"{HOLE}{HOLE}-{OTHER_HOLE}", "a-b", {}, None),
+        (f"a{HOLE}-{OTHER_HOLE}", "xa1-2", {}, None),
+        (f"{HOLE}-ab{OTHER_HOLE}ba", "x-aba", {}, None),
+        (f"{HOLE}-{OTHER_HOLE}.", "a-b.c", {}, None),
+        (f"{HOLE}-{OTHER_HOLE}", "a", {}, None),
+        # Names that are secrets stand for the names that are left, in their order.
+        ({HOLE: 1, "b": 2}, {"b": 2, "x": 1}, {}, {HOLE: "x"}),
+        ({HOLE: 1, "b": 2}, {"b": 2, "x": 3}, {}, None),
+        ({"a": 1, HOLE: 1}, {"b": 1, "x": 1}, {}, None),
+        # JSON in a text, unless one of the two is none.
+        (f'{{"a":"{HOLE}"}}', '{"a":"x\n"}', {}, {HOLE: "x\n"}),
+        (f"[{HOLE}]", "[1]", {}, {HOLE: "1"}),
+        # Escapes in JSON inside of a text.
+        (f'is {{"a": "{ESCAPED}"}}', 'is {"a": "\\u00fc"}', {}, {HOLE: "\u00fc"}),
+        (f'is {{"a": "{ESCAPED}"}}', 'is {"a": "\\u00fc"}', {HOLE: "\u00fc"}, {HOLE: "\u00fc"}),
+        (f'is {{"a": "{ESCAPED}"}}', 'is {"a": "\\u00fc"}', {HOLE: "u"}, None),
+        (f'is {{"a": "{ESCAPED}"}}', 'was {"a": "b"}', {}, None),
+        (f'is {{"a": "{ESCAPED}"}}', 'is {"a": "\\x"}', {}, None),
+        (f'is {{"a": "{ESCAPED}"}}, {HOLE}', 'is {"a": "\\u00fc"}, \u00fc', {}, {HOLE: "\u00fc"}),
+        (f'is {{"a": "{ESCAPED}"}}, {HOLE}', 'is {"a": "\\u00fc"}, u', {}, None),
+        # Numbers take numbers, as values and in texts.
+        (NUMBER, 5, {}, {NUMBER: "5"}),
+        (NUMBER, 5.0, {NUMBER: "5"}, {NUMBER: "5"}),
+        (NUMBER, 6, {NUMBER: "5"}, None),
+        (NUMBER, "5", {}, None),
+        (NUMBER, NUMBER, {}, {}),
+        (NUMBER, True, {}, None),
+        (f"no. {NUMBER}!", "no. 5!", {}, {NUMBER: "5"}),
+        (f"no. {NUMBER}!", "no. five!", {}, None),
+        (f"no. {NUMBER}!", "nr. 5!", {}, None),
+        (f'is {{"n": "{NUMBER}"}}', 'is {"n": -1.5e3}', {}, {NUMBER: "-1.5e3"}),
+        (f'is {{"n": "{NUMBER}"}}', 'is {"n": "5"}', {}, None),
+        (f"{HOLE}: {NUMBER}", "x: 5", {}, {HOLE: "x", NUMBER: "5"}),
     ],
 )
 def test_unify(
