@@ -61,8 +61,7 @@ class Variables:
 
     def _allows(self, hole: str, value: str) -> bool:
         if hole in self.kinds:
-            recorded = self.recorded[hole]
-            return value == recorded or self.kinds[hole].both(recorded, value)
+            return self.kinds[hole].both(self.recorded[hole], value)
         number = hole.rpartition(":")[2]
         if self.hash_of is None or hole in self.recorded or len(number) != HASH_DIGITS:
             return True
@@ -175,7 +174,7 @@ class _TakeTexts:
                     insort(shapes, shape, key=lambda one: -one.size)
 
     def _message(self, raw: bytes) -> bytes:
-        spans = elements(raw) if raw[:1] == b"[" else None
+        spans = elements(raw)
         if spans is not None:
             return splice(raw, [(span, self._message(raw[slice(*span)])) for span in spans])
         return self._json(raw, is_content)

@@ -27,7 +27,6 @@ from mcpmock.protocol.correlation import TOKEN_PATH
 from mcpmock.protocol.id_table import IdTable
 from mcpmock.protocol.messages import (
     Frame,
-    HttpBody,
     HttpResponse,
     Request,
     SseMeta,
@@ -152,7 +151,7 @@ class LiveIds:
         fact, raw = frame.fact, frame.raw
         if isinstance(fact, HttpResponse):
             fact = live_head(plain_head(fact), self.recorded_sessions, self.session, bindings)
-        elif isinstance(fact, HttpBody) and holds_placeholder(raw):
+        elif holds_placeholder(raw):
             raw = fill(raw, self._known(raw, bindings), quoted=False)
         return Frame(frame.direction, raw, frame.eol, fact, live)
 

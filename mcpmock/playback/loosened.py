@@ -214,8 +214,6 @@ class _Pair:
 
     def _is_equal(self, recorded: Any, live: Any) -> bool:
         """Return whether two values are equal with what is known of their placeholders."""
-        if recorded is UNSET or live is UNSET:
-            return recorded is live
         found = unify(recorded, live, self.bindings)
         if found is None:
             return False
@@ -370,7 +368,7 @@ class LooseIndex:
 def bind_leaves(recorded: Any, live: Any, bindings: Bindings) -> Bindings:
     """Return the bindings of the placeholders in texts that stand in the same places."""
     if isinstance(recorded, str):
-        return unify(recorded, live, bindings) or bindings if isinstance(live, str) else bindings
+        return unify(recorded, live, bindings) or bindings
     pairs: Iterable[tuple[Any, Any]] = ()
     if isinstance(recorded, dict) and isinstance(live, dict):
         pairs = ((recorded[name], live[name]) for name in recorded if name in live)
@@ -414,7 +412,7 @@ def _outermost(document: Any, places: Iterable[Place]) -> tuple[_Tree, dict[Plac
 
 def _without(document: Any, tree: _Tree) -> Any:
     left = document.copy()
-    for step in sorted(tree, reverse=True) if isinstance(left, list) else tree:
+    for step in sorted(tree, reverse=True):  # of a list the last first: the others move
         inner = tree[step]
         if inner is None:
             del left[step]

@@ -117,8 +117,10 @@ class Leaves(Struct, frozen=True):
         # `dict` reads the pairs in half the time of a comprehension, for 100 requests each time.
         places = {*dict(self.values.items() ^ live.values.items())}
         if self.holes:
-            pairs = [(one, self.values.get(one), live.values.get(one)) for one in places]
-            places -= {one for one, *both in pairs if equivalent(*both, bindings)}
+            ours, theirs = self.values, live.values
+            places -= {
+                one for one in places if equivalent(ours.get(one), theirs.get(one), bindings)
+            }
         if not self.words or not live.words:
             return len(places), 0
         words = self.words

@@ -9,15 +9,18 @@ import pytest
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.matching.match_rule import MatchRules
+from mcpmock.playback.echo import Variables
 from mcpmock.playback.player import PlayerOptions, SessionSelection
 from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.redaction.json_escapes import StringSpelling
 from tests.support import (
     Script,
     answers,
+    batch,
     c,
     call,
     cassette,
+    dump,
     in_session,
     over_http,
     player_of,
@@ -116,6 +119,8 @@ def said(text: str) -> Any:
         ("Tromsø by", "x://t/Troms%C3%B8%20by/1 (Tromsø by)", "Oslo", "x://t/Oslo/1 (Oslo)"),
         ("/tmp/a b", "/x?p=%2Ftmp%2Fa%20b.", "~", "/x?p=~."),
         ("a b+c&d=1", "?q=a%20b%2Bc%26d%3D1", "50% off", "?q=50%25%20off"),
+        ("Trondheim", "[Trondheim] rain {", "Rome", "[Rome] rain {"),
+        ("Trondheim", "{Trondheim", "Rome", "{Rome"),
     ],
 )
 def test_an_answer_carries_the_live_text(
@@ -205,6 +210,85 @@ def test_numbers_and_members_are_loosened_and_not_given_back() -> None:
 
     answer = asked(played, call(1, "f", at={"x": 2, "name": "elsewhere"}))
     assert {"x": 1, **said("elsewhere")} == answer["result"]
+
+
+HOLE = "mcpmock:secret:token:1"
+
+
+@pytest.mark.parametrize(
+    ("rule", "recorded", "live", "answered"),
+    [
+        # Only what the rule selects, and nothing that the server asks.
+        ("$.arguments.a", [{"a": "Oslo", "b": "Rome"}], [{"a": "x", "b": "Rome"}], True),
+        ("$.arguments.a", [{"a": "Oslo", "b": "Rome"}], [{"a": "x", "b": "y"}], False),
+        ("$.message", [{"a": "Bergen"}], [{"a": "x"}], False),
+        # An empty text is found everywhere, so it is no variable.
+        ("$.arguments.a", [{"a": "", "b": ""}], [{"a": "x", "b": ""}], True),
+        ("$.arguments.a", [{"a": "", "b": ""}], [{"a": "x", "b": "x"}], False),
+        # A text that is selected twice is one variable, as is a redacted value.
+        ("$.arguments.a", [{"a": "Oslo"}, {"a": "Oslo"}], [{"a": "x"}, {"a": "x"}], True),
+        ("$.arguments.a", [{"a": "Oslo"}] * 2 + [{"b": "Oslo"}], [{"a": "x"}, {"b": "x"}], True),
+        ("$.arguments.a", [{"a": "Oslo"}] * 2 + [{"b": "Oslo"}], [{"a": "x"}, {"b": "y"}], False),
+        ("$.arguments.a", [{"b": HOLE}, {"a": HOLE}], [{"b": "x"}, {"a": "x"}], True),
+        # The texts in a list and in an object.
+        ("$.arguments.a", [{"a": ["Oslo", {"b": "Rome"}]}], [{"a": ["x", {"b": "y"}]}], True),
+        ("$.arguments.a", [{"a": ["Oslo"]}, {"b": "Oslo"}], [{"a": ["x"]}, {"b": "x"}], True),
+        ("$.arguments.a", [{"a": ["Oslo"]}, {"b": "Oslo"}], [{"a": ["x"]}, {"b": "y"}], False),
+        # A recorded text that is none of the kind stays what it is.
+        ("$.arguments.a=date", [{"a": "soon"}], [{"a": "soon"}], True),
+        ("$.arguments.a=date", [{"a": "soon"}], [{"a": "2026-01-01"}], False),
+        ("$.arguments.a=date", [{"a": "2026-01-01"}], [{"a": "2026-01-01"}], True),
+    ],
+)
+def test_what_is_a_variable(
+    rule: str, recorded: list[dict[str, Any]], live: list[dict[str, Any]], answered: bool
+) -> None:
+    """Of two calls the second shows whether the first one bound the text."""
+    events = [s(request("r", "elicitation/create", {"message": "Bergen"}))]
+    for n, arguments in enumerate(recorded):
+        events += [
+            c(call(n, "f", **arguments)),
+            s(response(n, said("H")).replace(b'"H"', b'"\\ud800"')),
+        ]
+    played = echoing(cassette(*events[1 if rule != "$.message" else 0 :]), rule)
+
+    last = [asked(played, call(n, "f", **arguments)) for n, arguments in enumerate(live)][-1]
+    assert answered is ("result" in last)
+
+
+def test_a_batch() -> None:
+    """Each of its calls brings its texts, and each answer carries them."""
+    both = [call(n, "f", city=city) for n, city in ((1, "Trondheim"), (2, "Bergen N"))]
+    told = [response(n, said(f"in {city}")) for n, city in ((1, "Trondheim"), (2, "Bergen N"))]
+    played = echoing(cassette(c(batch(*both)), s(batch(*told))), "$.arguments.city")
+
+    live = [call(n, "f", city=city) for n, city in ((7, "Rome"), (8, "Oslo"))]
+    assert [response(7, said("in Rome")), response(8, said("in Oslo"))] == [
+        dump(one) for one in asked(played, batch(*live))
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hole", "value", "allowed"),
+    [
+        ("mcpmock:secret:token:123456789012", "100", True),
+        ("mcpmock:secret:token:123456789012", "1e2", False),
+        ("mcpmock:secret:pin-number:123456789012", "1e2", True),
+        ("mcpmock:secret:pin-number:123456789012", "1e3", False),
+        ("mcpmock:secret:token:123456789012", "\ud800", False),
+        ("mcpmock:secret:token:7", "any", True),
+        ("mcpmock:secret:echo:123456789013", "any", True),
+    ],
+)
+def test_what_the_key_of_hashes_allows(hole: str, value: str, allowed: bool) -> None:
+    """The one value of a hash; numbers that are placeholders of another kind take any."""
+    found = Variables(
+        {"mcpmock:secret:echo:123456789013": "Oslo"},
+        hash_of=lambda secret: 123456789012 if secret == b"100" else 1,
+    )
+
+    assert allowed is found.allow([(hole, value)])
+    assert [True, True, False] == [bool(found), bool(Variables(hash_of=len)), bool(Variables())]
 
 
 def test_hashes_of_secrets_whose_key_is_not_known() -> None:

@@ -7,10 +7,18 @@ from itertools import count
 import pytest
 
 from mcpmock.playback.live_ids import LiveIds
-from mcpmock.playback.plan.plan import ClientEvent, LiveValue, PlannedMessage
+from mcpmock.playback.plan.plan import AGREED_VERSION_PATH, ClientEvent, LiveValue, PlannedMessage
 from mcpmock.playback.request_assembly import ClientMessage
-from mcpmock.protocol.messages import S2C, Frame, HttpBody, HttpResponse, SseMeta
-from tests.support import batch, c2s, ends, post, progress, replies, request, response, s2c, says
+from mcpmock.protocol.messages import (
+    C2S,
+    S2C,
+    ExchangeEnd,
+    Frame,
+    HttpBody,
+    HttpResponse,
+    SseMeta,
+)
+from tests.support import batch, ends, post, progress, replies, request, response, s2c, says
 
 HOLE = "mcpmock:secret:token:1"
 
@@ -99,6 +107,7 @@ def test_values_in_bodies() -> None:
 
     assert b'<a"b>' == found.render(planned(page), {HOLE: 'a"b'})[0].raw
     assert b'"a\\"b"' == found.render(planned(message), {HOLE: 'a"b'})[0].raw
+    assert "live-1" == head_of(found, {}, {"Mcp-Session-Id": "S"}).header("mcp-session-id")
 
 
 def test_the_session_in_a_message() -> None:
@@ -137,12 +146,107 @@ def test_other_events_are_no_endpoint() -> None:
     assert b"/m?sessionId=S" == data.raw
 
 
-def test_bare_messages_bind_no_exchange() -> None:
-    """Where there are no exchanges, ids alone are bound."""
+@pytest.mark.parametrize("recorded", [None, 1])
+@pytest.mark.parametrize("live", [None, 7])
+def test_bare_messages_bind_no_exchange(recorded: int | None, live: int | None) -> None:
+    """Where one of the two has no exchange, ids alone are bound."""
     found = LiveIds(lambda: "")
-    found.bind(ClientEvent(0, c2s(b"{}"), (0,)), ClientMessage(c2s(request(5, "x"))))
+    event = ClientEvent(0, Frame(C2S, b"{}", exchange=recorded), (0,))
+    found.bind(event, ClientMessage(Frame(C2S, request(5, "x"), exchange=live)))
 
-    assert ({}, b"5") == (found.exchanges, found.calls[0].id)
+    both = recorded is not None and live is not None
+    assert ({1: 7} if both else {}, b"5") == (found.exchanges, found.calls[0].id)
+    assert ({7: 1} if both else {}) == found.recorded
+
+
+def _id(call: int, item: int) -> LiveValue:
+    return LiveValue(call, ("id",), item=item)
+
+
+def _token(call: int, item: int) -> LiveValue:
+    return LiveValue(call, ("params", "progressToken"), token=True, item=item)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "values", "rendered"),
+    [
+        (
+            b"[ %b , %b ]" % (response(1), progress(5)),
+            [_id(0, 0), _token(0, 1)],
+            b"[ %b , %b ]" % (response("a"), progress("t")),
+        ),
+        (
+            batch(response(1), response(9)),
+            [_id(0, 0), _id(5, 1)],
+            batch(response("a"), response(9)),
+        ),
+        (
+            batch(response(1), response(2)),
+            [_id(1, 0), _id(0, 1)],
+            batch(response(1.5), response("a")),
+        ),
+        (batch(response(1), progress(5)), [_id(0, 0), _token(1, 1)], batch(response("a"))),
+        (batch(progress(5)), [_token(1, 0)], None),
+        (batch(b"1", response(1)), [_id(0, 1)], batch(b"1", response("a"))),
+    ],
+)
+def test_batches(recorded: bytes, values: list[LiveValue], rendered: bytes | None) -> None:
+    """Each member has the ids of its own call; without progress that the client did not ask for,
+    and without a batch in which there would be nothing else.
+    """
+    told = identities().render(planned(s2c(recorded), *values), {})
+
+    assert ([] if rendered is None else [s2c(rendered)]) == told
+
+
+@pytest.mark.parametrize(
+    ("fact", "recorded", "live", "is_sent"),
+    [
+        (SseMeta(id="1"), "2025-11-25", "2025-06-18", False),
+        (SseMeta(id="1"), "2026-07-28", "2025-03-26", False),
+        (SseMeta(id="1"), "2025-06-18", "2025-03-26", True),
+        (SseMeta(id="1"), "2025-06-18", "2025-11-25", True),
+        (SseMeta(id="1"), "2025-11-25", "2025-11-25", True),
+        (SseMeta(retry=5), "2025-11-25", "2025-06-18", True),
+        (SseMeta(id=""), "2025-11-25", "2025-06-18", True),
+        (HttpResponse(200, "", []), "2025-11-25", "2025-06-18", True),
+        (ExchangeEnd(), "2025-11-25", "2025-06-18", True),
+    ],
+)
+def test_events_that_only_have_an_id(
+    fact: SseMeta | HttpResponse | ExchangeEnd, recorded: str, live: str, is_sent: bool
+) -> None:
+    """They are left out for a client of a revision in which there was no such event."""
+    found = identities()
+    found.agree(0, recorded, live)
+
+    assert is_sent is bool(found.render(planned(Frame(S2C, fact=fact, exchange=1)), {}))
+    if recorded == live:
+        assert found.versions is None
+        assert found.calls[0].version is None
+
+
+def test_the_agreed_revision() -> None:
+    """It stands in the answer to its call, until another one is agreed."""
+    told = b'{"jsonrpc":"2.0","id":1,"result":{"protocolVersion":"2025-11-25"}}'
+    value = LiveValue(0, AGREED_VERSION_PATH)
+    found = identities()
+
+    def rendered() -> bytes:
+        return found.render(planned(s2c(told), value), {})[0].raw
+
+    assert told == rendered()
+    found.agree(0, "2025-11-25", "2025-06-18")
+    assert told.replace(b"2025-11-25", b"2025-06-18") == rendered()
+    assert ("2025-11-25", "2025-06-18") == found.versions
+    found.agree(1, "2025-11-25", "2025-11-25")
+    assert found.versions is None
+
+
+def test_what_stands_for_nothing_stays() -> None:
+    """The id of a call that never came, and a place that the message does not have."""
+    values = LiveValue(5, ("id",)), LiveValue(0, ("params", "progressToken"))
+    assert [s2c(response(1))] == identities().render(planned(s2c(response(1)), *values), {})
 
 
 def test_no_event_fields_without_an_event() -> None:

@@ -131,6 +131,7 @@ def test_a_recorded_request_is_not_taken_by_a_rule_before_its_own_comes() -> Non
         ({"like": ["$.arguments=object"]}, {"z": 9}, True),
         ({"ignore": ["$.arguments[?@==1]"]}, {"a": 9, "b": 2}, True),
         ({"ignore": ["$.arguments[?@==2]"]}, {"a": 9, "b": 2}, False),
+        ({"ignore": ["$.arguments.a[*]"]}, {"a": [9], "b": 2}, False),
     ],
 )
 def test_what_rules_allow(
@@ -151,13 +152,49 @@ def test_what_rules_allow(
         (["$.arguments.tags=unordered", "$.arguments.tags[*]=/[a-z]/"], ["z", "y", "c", "a"], True),
         (["$.arguments.tags=unordered", "$.arguments.tags[0]=/[ab]/"], ["b", "b", "c", "a"], True),
         (["$.arguments.tags=unordered", "$.arguments.tags[0]=/[a]/"], ["d", "b", "c", "a"], False),
+        (["$.arguments.tags=unordered"], ["c", "a", "b", "a", "a"], False),
+        (["$.arguments.tags=unordered"], "abac", False),
+        (["$.arguments.tags=unordered"], {"a": 1, "b": 1, "c": 1, "d": 1}, False),
+        (["$.arguments.tags=unordered"], None, False),
     ],
 )
-def test_a_list_in_any_order(rules: list[str], live: list[str], answered: bool) -> None:
+def test_a_list_in_any_order(rules: list[str], live: Any, answered: bool) -> None:
     """The same members, each as often, where rules on the members hold too."""
     client = asked(("f", {"tags": ["a", "b", "a", "c"]}, "yes"), like=rules)
 
     assert ("yes" if answered else None) == client.call("f", tags=live)
+
+
+def test_a_long_list_in_any_order() -> None:
+    """Its members are the same to the value, or it is another list."""
+    rules = ["$.arguments.tags=unordered", "$.arguments.tags[*]=number"]
+    client = asked(("f", {"tags": [*range(201)]}, "yes"), like=rules, repeats="last")
+
+    for tags, said in (([*range(200, -1, -1)], "yes"), ([*range(201, 0, -1)], "yes")):
+        assert said == client.call("f", tags=tags)
+    assert None is client.call("f", tags=[*range(200, 0, -1), "x"])
+
+
+@pytest.mark.parametrize(
+    ("recorded", "live", "answered"),
+    [
+        ([1, 2], [3, 4, 5], True),
+        ([1, 2], [3], True),
+        ([[1], 2], [[1, 1], 2], True),
+        ([1, 2], {"0": 1, "1": 2}, False),
+        ([1, 2], "12", False),
+        ([1, 2], 5, False),
+        ({"x": 1}, [1], False),
+    ],
+)
+def test_lists_of_another_length_beside_a_redacted_value(
+    recorded: Any, live: Any, answered: bool
+) -> None:
+    """A rule for all members allows more and fewer of them; not something that is no list."""
+    hole = "mcpmock:secret:token:1"
+    client = asked(("f", {"t": recorded, "k": hole}, hole), ignore=["$.arguments.t[*]"])
+
+    assert ("x" if answered else None) == client.call("f", t=live, k="x")
 
 
 def test_the_method_and_the_name_always_count() -> None:
@@ -195,9 +232,10 @@ def test_redacted_values_are_variables_first() -> None:
     assert ["live-1", None] == [client.call("f", t=t, n=5) for t in ("live-1", "live-2")]
     assert "live-1" == client.call("f", t="live-1", n=6)
 
-    client = asked(*recorded, ignore=["$.arguments"])
-    assert "live-1" == client.call("f", t="live-1", n=1)
-    assert "live-1" == client.call("f", t="live-2", n=6)
+    for rule in ("$.arguments", "$"):
+        client = asked(*recorded, ignore=[rule])
+        assert "live-1" == client.call("f", t="live-1", n=1)
+        assert "live-1" == client.call("f", t="live-2", n=6)
 
 
 @pytest.mark.parametrize(
@@ -209,6 +247,8 @@ def test_redacted_values_are_variables_first() -> None:
         ({"a": "{}", "b": 1}, {"b": 2}, "{}"),
         (["{}"], "live-1", "{}"),
         ({"a": "{}"}, ["live-1"], "{}"),
+        ({"a": "{}"}, "a", "{}"),
+        (["a", "{}"], {"a": "live-1"}, "{}"),
         ("{}", ["live-1"], "{}"),
     ],
 )
@@ -221,6 +261,31 @@ def test_redacted_values_are_bound_where_a_rule_allows_a_difference(
     client = asked(("f", {"q": asked_for, "n": 1}, hole), ignore=["$.arguments"])
 
     assert said.replace("{}", hole) == client.call("f", q=live, n=2)
+
+
+def test_redacted_numbers_are_bound_where_a_rule_allows_a_difference() -> None:
+    """As texts are; what is no number is none of theirs."""
+    hole = "mcpmock:secret:pin-number:1"
+    for live, said in ((5, 5), ("5", 0)):
+        client = asked(("f", {"q": {"pin": hole}, "n": 1}, hole), ignore=["$.arguments"])
+        assert said == client.call("f", q={"pin": live}, n=2)
+
+
+def test_a_value_of_another_kind_is_none_of_a_variable_under_another_rule() -> None:
+    """The kind that the rule of the variable names counts, whatever else may differ."""
+    rules = {"echo": ["$.arguments.id=uuid"], "ignore": ["$.arguments.n"]}
+    client = asked(("f", {"id": ONE, "n": 1}, ONE), **rules)
+
+    assert [None, TWO] == [client.call("f", id=id_, n=2) for id_ in ("none", TWO)]
+
+
+def test_a_miss_names_only_what_no_rule_allows() -> None:
+    """In calls and in batches."""
+    client = asked(("f", {"a": 1, "b": {"c": [1, 2]}}, 1), ignore=["$.arguments.a"])
+    for b, path in (({"c": [1, 3]}, "$.arguments.b.c[1]"), ({"c": {"d": 1}}, "$.arguments.b.c")):
+        assert None is client.call("f", a=2, b=b)
+        miss = client.told[-1]
+        assert [path] == [one.path for one in miss.near[0].differences]
 
 
 def test_a_redacted_value_is_one_value_where_a_rule_allows_a_difference_too() -> None:
@@ -361,9 +426,11 @@ def test_a_header_that_mirrors_a_loosened_argument_is_loosened() -> None:
         )
     )
 
-    def status(region: str, n: str, *ignore: str) -> list[str]:
+    def status(
+        region: str | None, n: str, *ignore: str, us: str | None = "us", many: int = 1
+    ) -> list[str]:
         played = replay_http(recorded, stateless=True, rules=MatchRules.parse(ignore))
-        asked = call(5, "f", region="us", n=1)
+        asked = call(5, "f", n=many) if us is None else call(5, "f", region=us, n=many)
         return played.hears(0.0, post(5, asked, mcp_param_region=region, mcp_param_n=n, **tool))
 
     rule = "$.arguments.region"
@@ -371,6 +438,10 @@ def test_a_header_that_mirrors_a_loosened_argument_is_loosened() -> None:
     assert "-31999" in str(status("us", "1"))
     assert "-31999" in str(status("us", "2", rule))
     assert "-31999" in str(status("xx", "1", rule))
+    assert '"said":1' in str(status(None, "1", rule, us=None))
+    assert "-31999" in str(status("us", "1", rule, us=None))
+    assert '"said":1' in str(status("eu", "2", "$.arguments.n", us="eu", many=2))
+    assert "-31999" in str(status("eu", "3", "$.arguments.n", us="eu", many=2))
 
 
 def test_another_client_under_rules() -> None:
