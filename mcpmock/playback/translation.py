@@ -291,7 +291,7 @@ class _ToModern(_Translation):
         if call is None:
             # Modern servers send what belongs to a request, or to a subscription.
             return None if isinstance(message, Request | Notification | Response) else raw
-        return self._result(raw, call.request.method) if isinstance(message, Response) else raw
+        return self._result(raw, call.request.method)
 
     def _request(self, raw: bytes) -> bytes:
         for path in (["params"], ["params", "_meta"]):

@@ -293,7 +293,7 @@ def _unify_holes(recorded: str, live: str, bindings: Bindings) -> Bindings | Non
         if hole:
             found[hole] = live[at:end]
         at, hole, literal = end + len(literal), part or "", ""
-    return found if at == len(live) else None
+    return found
 
 
 def _unify_one(
@@ -303,11 +303,11 @@ def _unify_one(
     if not holes:
         return bindings if "".join(parts) == live else None
     known = sum(len(part) for part in parts if part != holes[0])
-    length, odd = divmod(len(live) - known, len(holes))
+    length = (len(live) - known) // len(holes)
     start = sum(len(part) for part in parts[: parts.index(holes[0])])
     value = live[start : start + max(length, 0)]
     whole = "".join(value if part == holes[0] else part for part in parts)
-    return {**bindings, holes[0]: value} if not odd and whole == live else None
+    return {**bindings, holes[0]: value} if whole == live else None
 
 
 def _find(live: str, literal: str, at: int, *, first: bool, last: bool) -> int | None:
