@@ -49,7 +49,7 @@ META_LEVEL = 4
 BY_METHOD_ALONE = {"initialize", "server/discover"}
 """The handshakes."""
 BATCH = "a batch"
-"""What stands for the method of a batch: a server may have one that is named `batch`."""
+"""What stands for the method of a batch."""
 _WEIGHTS = {"$.protocolVersion": 10_000, "$.clientInfo.name": 100}
 _VOLATILE = {"progressToken", "traceparent", "tracestate", "baggage"}
 _OPTIONAL = frozenset(("_meta", "arguments", "context", "cursor"))
@@ -93,7 +93,7 @@ class MatchSubject(msgspec.Struct, frozen=True):
         if not level:
             return self.params
         drop = is_own_meta if level >= META_LEVEL else _IDENTITY.__contains__
-        if self.method == BATCH and isinstance(self.params, list):
+        if self.method == BATCH:
             return [[method, _without_meta(params, drop)] for method, params in self.params]
         return _without_meta(self.params, drop)
 
@@ -109,8 +109,7 @@ class MatchSubject(msgspec.Struct, frozen=True):
 
     def _members(self, chosen: Callable[[str], bool]) -> dict[Place, Any]:
         """Return these members of `_meta`; of a batch those of each item."""
-        batch = self.method == BATCH and isinstance(self.params, list)
-        items = [params for _, params in self.params] if batch else [self.params]
+        items = [item for _, item in self.params] if self.method == BATCH else [self.params]
         metas = (item.get("_meta") if isinstance(item, dict) else None for item in items)
         return {
             (number, name): value
@@ -188,6 +187,8 @@ def _message_subject(content: Content, http: Fingerprint | None = None) -> Match
     if not isinstance(content, (Request, Notification)):
         return None
     method, params = content.method, significant(content.params)
+    if method == BATCH:
+        method = f"`{BATCH}`"  # not one, but a method of its name
     if method in BY_METHOD_ALONE:
         return MatchSubject(method, {}, http, params)
     return MatchSubject(method, params, http)
@@ -245,8 +246,6 @@ def handshake_distance(one: MatchSubject, other: MatchSubject) -> int:
     """Return how different two handshakes are (0: equal). Another revision weighs more than another
     client, and another client more than everything else.
     """
-    if one.handshake is None or other.handshake is None:
-        return 0
     paths = {difference.path for difference in compare(one.handshake, other.handshake)}
     return sum(_WEIGHTS.get(path, 1) for path in paths)
 

@@ -5,8 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from msgspec import UNSET
 
-from mcpmock.playback.request_key import MATCH_LEVELS, canonical, handshake_distance, match_subject
+from mcpmock.playback.request_key import (
+    MATCH_LEVELS,
+    as_written,
+    canonical,
+    handshake_distance,
+    match_subject,
+)
 from tests.support import batch, c2s, cancelled, notification, request, response
 
 META = "io.modelcontextprotocol/"
@@ -49,6 +56,7 @@ SAME = [
     ),
     (request(0, "server/discover"), request(0, "server/discover", {"_meta": {"a": 1}})),
     (call(b'{"a":NaN}'), call(b'{"a":NaN}')),
+    (call(b'{"a":NaN,"b":[{"c":1}]}'), call(b'{"b":[{"c":1.0}],"a":NaN}')),
     (call(b'{"a":1e300}'), call(b'{"a":1e300}')),
     (call(b'{"a":%b}' % (b"9" * 30)), call(b'{"a":%b}' % (b"9" * 30))),
     (call(b'{"a":%b}' % (b"9" * 5000)), call(b'{"a":%b}' % (b"9" * 5000))),
@@ -78,6 +86,7 @@ OTHER = [
     (request(1, "ping"), request(1, "pong")),
     (call(b'{"a":1}'), call(b'{"a":"1"}')),
     (call(b'{"a":1}'), call(b'{"a":true}')),
+    (call(b'{"a":1}'), call(b'{"a":1.5}')),
     (call(b'{"a":0}'), call(b'{"a":false}')),
     (call(b'{"a":0}'), call(b'{"a":null}')),
     (call(b'{"a":null}'), call(b"{}")),
@@ -95,6 +104,8 @@ OTHER = [
     (call(b'{"a":"\\ud800"}'), call(b'{"a":"\\ud801"}')),
     (call(b'{"a":%b}' % DEEP), call(b'{"a":%b}' % DEEP[1:-1])),
     (call(b'{"a":""}'), call(b'{"a":" "}')),
+    (call(b'{"_meta":[1]}'), call(b'{"_meta":[2]}')),
+    (call(b'{"_meta":"a"}'), call(b"{}")),
     (call(b'{"progressToken":1}'), call(b'{"progressToken":2}')),
     (meta(b'"%brelated-task":1' % META.encode()), meta(b'"%brelated-task":2' % META.encode())),
     (meta(b'"%bof-tomorrow":1' % META.encode()), meta(b'"a":1')),
@@ -183,6 +194,25 @@ def test_a_notification_is_asked_too() -> None:
     assert key(cancelled(1)) != key(cancelled(2))
 
 
+def test_what_a_client_says_of_itself_in_a_batch() -> None:
+    """Each member says it: what names the client, and what is in its own words."""
+    metas = [{META + "logLevel": "info", "own": 1}, {META + "related-task": {}, "own": 2}]
+    asked = match_subject(c2s(batch(*(request(1, "a", {"_meta": meta}) for meta in metas))))
+
+    assert asked is not None
+    assert {(0, META + "logLevel"): "info"} == asked.identity
+    assert {(0, "own"): 1, (1, "own"): 2} == asked.own_meta
+
+
+@pytest.mark.parametrize("params", [[1], [["ping", {}]], {"_meta": {"own": 1}}])
+def test_a_method_of_the_name_that_stands_for_a_batch(params: Any) -> None:
+    """It is no batch, at no level, whatever its params are."""
+    ping = batch(request(1, "ping"))
+
+    for level in range(len(MATCH_LEVELS)):
+        assert key(request(1, "a batch", params), level) != key(ping, level)
+
+
 @pytest.mark.parametrize("method", [b'"\\ud800"', b'"\\u0000"', b'""'])
 def test_odd_methods(method: bytes) -> None:
     """A method that no encoder takes still has a key."""
@@ -196,3 +226,30 @@ def test_canonical_values() -> None:
     assert canonical({"a": 1, "b": [2]}) == canonical({"b": [2], "a": 1})
     assert canonical("a") != canonical(b"a")
     assert canonical(["\ud800"]) == canonical(["\ud800"]) != canonical(["\ud801"])
+
+
+ONE = request(1, "a", {"n": None, "l": [{}, 1]})
+TWO = batch(response(1), request(2, "b"), ONE)
+
+
+@pytest.mark.parametrize(
+    ("raw", "place", "expected"),
+    [
+        (ONE, ("n",), None),
+        (ONE, ("l", 0), {}),
+        (ONE, ("l", 2), UNSET),
+        (ONE, ("m",), UNSET),
+        (ONE, ("n", "m"), UNSET),
+        (ONE, (), UNSET),
+        (request(1, "a"), ("n",), UNSET),
+        (notification("a", {"n": 1}), ("n",), 1),
+        (response(1), ("n",), UNSET),
+        (TWO, (1, 1, "n"), None),
+        (TWO, (0, 1, "n"), UNSET),
+        (TWO, (1, 0), UNSET),
+        (TWO, (), UNSET),
+    ],
+)
+def test_what_is_written_at_a_place(raw: bytes, place: tuple[str | int, ...], expected: Any) -> None:
+    """Of a batch in the params of one of its requests; nothing where the request has nothing."""
+    assert expected == as_written(c2s(raw), place)
