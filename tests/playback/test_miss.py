@@ -11,9 +11,22 @@ from msgspec import UNSET
 from mcpmock.matching.match_rule import MatchRules
 from mcpmock.options.replay import MissAction
 from mcpmock.pipeline.stage import Send
-from mcpmock.playback.miss import STUBBED, Miss, NearMiss, hide_secrets, miss_error
+from mcpmock.playback.miss import (
+    ELSEWHERE,
+    REPEAT,
+    STUBBED,
+    Miss,
+    NearMiss,
+    first_near,
+    hide_secrets,
+    miss_error,
+    near_misses,
+    propose_rules,
+    request_words,
+)
 from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
 from mcpmock.playback.request_assembly import ClientMessage
+from mcpmock.playback.request_key import BATCH
 from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.stateless_player import StatelessPlayer
 from mcpmock.playback.variables import Mismatch
@@ -239,3 +252,191 @@ def test_the_rules_that_a_line_has_room_for(rules: tuple[str, ...], said: str) -
     near = NearMiss(1, "different", rules=tuple(("ignore", rule) for rule in rules))
 
     assert Miss("x", (near,)).sentence.endswith(said)
+
+
+RULES = [("ignore", "$.a"), ("like", "x $.b")]
+
+
+@pytest.mark.parametrize(
+    ("rules_in", "options", "keywords", "said"),
+    [
+        ("", RULES, False, "--ignore '$.a' --like 'x $.b'"),
+        ("", [*RULES, REPEAT], False, "--ignore '$.a' --like 'x $.b' --repeats last"),
+        ("", [*RULES, REPEAT], True, "ignore=['$.a'], like=['x $.b'], repeats='last'"),
+        ("", RULES[:1], True, "ignore=['$.a']"),
+        ("", [REPEAT], True, "repeats='last'"),
+        ("", [], False, ""),
+        ("a.jsonl", RULES, True, "`mcpmock fmt a.jsonl --ignore '$.a' --like 'x $.b'`"),
+        ("a.jsonl", [*RULES, REPEAT], True, "ignore=['$.a'], like=['x $.b'], repeats='last'"),
+        ("a.jsonl", [], False, ""),
+    ],
+)
+def test_how_options_are_given(rules_in: str, options: Any, keywords: bool, said: str) -> None:
+    """As words of a command line, in Python, or, if all are rules, to the cassette itself."""
+    assert said == Miss("x", (), rules_in=rules_in).spell(options, keywords=keywords)
+
+
+def test_a_rule_that_is_too_long_for_a_line() -> None:
+    """It is not in the sentence."""
+    near = NearMiss(1, "different", rules=(("ignore", f"$.{'a' * 300}"),))
+
+    assert Miss("x", (near,)).sentence.endswith("nearest: event 1, different")
+
+
+def test_differences_in_words() -> None:
+    """Three are shown to a reader and ten to a program; what is not there is absent, or null."""
+    found = tuple(Mismatch(f"$.n{n}", UNSET, n) for n in range(12))
+    near = NearMiss(3, "different", found)
+
+    assert "$.n0: recorded absent, asked 0; $.n1: " in near.describe()
+    assert near.describe().endswith("$.n2: recorded absent, asked 2; and 9 more")
+    assert "; $.n0: stubbed absent, asked 0" == NearMiss(STUBBED, "", found[:1]).describe()
+    [told] = near_misses(Miss("x", (near,)))
+    assert [(n, None) for n in range(10)] == [
+        (d["live"], d["recorded"]) for d in told["differences"]
+    ]
+
+
+def test_the_nearest_in_a_sentence() -> None:
+    """It is said where it was, the first difference, and how many more there are; the live value
+    only where the request itself is cut off.
+    """
+    found = tuple(Mismatch(f"$.n{n}", n, UNSET) for n in range(3))
+    miss = Miss("x", (NearMiss(STUBBED, "stubbed", found),), "recorded with 1, asked with 2", "f")
+    cut = Miss("x", (NearMiss(3, "different", found[:1]),), asked="f {...")
+
+    assert miss.sentence.endswith(
+        " x f (recorded with 1, asked with 2); nearest: the stub, $.n0 0 and 2 more"
+    )
+    assert cut.sentence.endswith("nearest: event 3, $.n0 0, asked absent")
+
+
+def test_what_is_no_message_in_a_sentence() -> None:
+    """It is said as it is, without control bytes, and without what a request would have."""
+    miss = Miss("x", (NearMiss(1, "different"),), unread="the client sent \x1b[1m")
+
+    assert miss.sentence == miss.summarize()
+    assert "the client sent" == miss.sentence[:15]
+    assert "\x1b" not in miss.sentence
+    assert "nearest" not in miss.sentence
+
+
+def near(n: int, *, same_name: bool = True, rules: int = 0, why: str = "different") -> NearMiss:
+    allowed = (("ignore", "$.a"),) * rules
+    return NearMiss(n, why, rules=allowed, distance=(n % 10, 0), same_name=same_name)
+
+
+@pytest.mark.parametrize(
+    ("found", "shown"),
+    [
+        ([near(3), near(1), near(4), near(2)], [1, 2, 3]),
+        ([near(1, same_name=False), near(2)], [2]),
+        ([near(2, same_name=False), near(1, same_name=False)], [1, 2]),
+        ([near(1, why=ELSEWHERE), near(11)], [11, 1]),
+        ([near(1), near(2), near(3), near(5, rules=1), near(4, rules=2)], [1, 2, 4]),
+        ([near(1), near(2, rules=1), near(3), near(4, rules=1)], [1, 2, 3]),
+        ([near(1), near(2), near(3), near(5), near(4, same_name=False, rules=1)], [1, 2, 4]),
+        ([near(2, same_name=False, rules=1), near(6), near(5, rules=1)], [5, 6]),
+        ([near(1), near(2, same_name=False, rules=1)], [1, 2]),
+        ([], []),
+    ],
+)
+def test_which_near_misses_are_shown(found: list[NearMiss], shown: list[int]) -> None:
+    """The nearest three, those of the same name alone if there are any, and here before elsewhere;
+    one that options let answer is among them if there is one.
+    """
+    assert shown == [one.n for one in first_near(found)]
+
+
+CALL = {"name": "f", "arguments": {"a": 1}}
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "said"),
+    [
+        ("tools/call", CALL, 'f {"a":1}'),
+        ("tools/call", {"name": "f", "arguments": {}}, "f"),
+        ("tools/call", {**CALL, "_meta": {"own": 1}}, 'f {"a":1}'),
+        ("tools/call", {**CALL, "x": 2}, 'f {"arguments":{"a":1},"x":2}'),
+        ("tools/call", {"arguments": {"a": 1}}, '{"arguments":{"a":1}}'),
+        ("tools/call", {"name": 5}, '{"name":5}'),
+        ("resources/read", {"uri": "a://b"}, "a://b"),
+        ("x", {"arguments": {"a": 1}, "name": "f"}, '{"arguments":{"a":1},"name":"f"}'),
+        ("x", [1], "[1]"),
+        ("x", {}, ""),
+        ("x", None, ""),
+    ],
+)
+def test_a_request_in_words(method: str, params: Any, said: str) -> None:
+    """The name where the method has one, and of the rest what says something."""
+    assert said == request_words(method, params)
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "places", "rules"),
+    [
+        ("tools/call", CALL, [("arguments", "a")], ["tools/call f $.arguments.a"]),
+        ("tools/call", CALL, [("_meta", "own"), ("_meta", "other")], ["$._meta"]),
+        ("tools/call", CALL, [("arguments", "a"), ("name",)], []),
+        ("tools/call", CALL, [()], []),
+        ("resources/read", {"uri": "a://b"}, [("uri",)], ["resources/read $.uri"]),
+        ("x", {"name": "f"}, [("name",)], ["x $.name"]),
+        (
+            BATCH,
+            [["tools/call", CALL], ["x", {"a": 1}]],
+            [(0, 1, "arguments", "a"), (1, 1, "a")],
+            ["tools/call f $.arguments.a", "x $.a"],
+        ),
+        (BATCH, [["x", {}]], [(0, 0)], []),
+        (BATCH, [["x", {}]], [(0, 1)], []),
+        (BATCH, [["x", {}]], [()], []),
+    ],
+)
+def test_which_rules_are_proposed(method: str, params: Any, places: Any, rules: list[str]) -> None:
+    """One for each place, with the method and its name; none if one place cannot be allowed."""
+    differences = [Mismatch("$", 1, 2, place) for place in places]
+
+    assert [("ignore", rule) for rule in rules] == [*propose_rules(method, params, differences)]
+
+
+def test_what_a_miss_says_of_a_secret_in_a_list() -> None:
+    """A member counts as what its list is called; what counts as absent is said as it was sent; a
+    rule that would hold a secret is not proposed.
+    """
+    secret = "zK3q9Xw74711"
+    raw = request(1, "x", {"password": [secret, secret], "n": None, "api_key": secret})
+    found = (
+        Mismatch("$.password[1]", "old", secret, ("password", 1)),
+        Mismatch("$.n", 1, UNSET, ("n",)),
+        Mismatch("$.m", 1, UNSET, ("m",)),
+    )
+    told, asked = hide_secrets(
+        [
+            NearMiss(1, "", found, (("ignore", "x $.n"),)),
+            NearMiss(2, "", rules=(("ignore", f"x $.{secret}"),)),
+        ],
+        ClientMessage(c2s(raw)),
+        {},
+    )
+
+    assert secret not in f"{told} {asked}"
+    assert [None, UNSET] == [one.live for one in told[0].differences[1:]]
+    assert [1, 0] == [len(one.rules) for one in told]
+
+
+@pytest.mark.parametrize(
+    ("raw", "said"),
+    [
+        (
+            batch(request(1, "tools/call", CALL), response(2), request(3, "x")),
+            'of tools/call f {"a":1}, x',
+        ),
+        (request(1, "x", [1]), "[1]"),
+        (request(1, "x"), ""),
+        (b"noise", ""),
+        (response(1), ""),
+    ],
+)
+def test_what_was_asked_in_words(raw: bytes, said: str) -> None:
+    """Of a batch each request; of what asks nothing nothing."""
+    assert ([], said) == hide_secrets([], ClientMessage(c2s(raw)), {})

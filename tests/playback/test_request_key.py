@@ -250,6 +250,8 @@ TWO = batch(response(1), request(2, "b"), ONE)
         (TWO, (), UNSET),
     ],
 )
-def test_what_is_written_at_a_place(raw: bytes, place: tuple[str | int, ...], expected: Any) -> None:
+def test_what_is_written_at_a_place(
+    raw: bytes, place: tuple[str | int, ...], expected: Any
+) -> None:
     """Of a batch in the params of one of its requests; nothing where the request has nothing."""
     assert expected == as_written(c2s(raw), place)
