@@ -250,9 +250,7 @@ class RequestIndex:
     def _has_placeholder(self, event: ClientEvent) -> bool:
         if holds_placeholder(event.frame.raw):
             return True
-        asked = None if event.head is None else self.subject(event)
-        fields = {} if asked is None or asked.http is None else asked.http
-        return any(holds_placeholder(value) for value in fields.values())
+        return any(map(holds_placeholder, (self.heads(event.index) or {}).values()))
 
 
 @attrs.define(eq=False, repr=False)
@@ -315,7 +313,7 @@ class Matcher:
                 MatchResult(event, one, bindings, distance=self._distance(event, subject))
                 for event, bindings in events
             ]
-            if one == META_LEVEL and len(matches) <= _MAX_COMPARED and not live.is_handshake:
+            if one == META_LEVEL and len(matches) <= _MAX_COMPARED:
                 own = _meta_leaves(subject)
                 matches = [self._with_distance(match, own) for match in matches]
             if matches:
@@ -335,7 +333,7 @@ class Matcher:
         rows = [row if used else self._unused(key, row) for key, row in index.rows(asked)]
         request = isinstance(live.content, (Request, Batch))
         own = _meta_leaves(asked.subject)
-        has_meta = bool(self.index.keys.has_meta or asked.subject.identity or own.values)
+        has_meta = self.index.keys.has_meta
         near = sorted(
             (
                 index.distance(place, asked, self.bindings),
@@ -471,7 +469,7 @@ class Matcher:
 
         level, rules = self.index.loosest, self.index.rules or MatchRules()
         given = recorded, live, level, self.bindings, self.index.may_bind
-        if live.handshake is None and not isinstance(live.params, bytes):
+        if not isinstance(live.params, bytes):
             with suppress(RecursionError):
                 return all_differences(rules, *given)
         return compare(recorded.at(level), live.at(level), bindings=self.bindings), []
@@ -589,10 +587,8 @@ class Matcher:
             event is None
             or event.frame.raw != live.frame.raw
             or not isinstance(live.content, Request)
-            or live.is_handshake
             or self.index.stateless
-            or event.index in self.index.with_placeholders
-            or not self._allowed(event.index, request=True)
+            or event.index < self.first_place
         ):
             return None
         head = None if live.head is None else fingerprint(live.head, with_path=False)
@@ -735,7 +731,7 @@ def _header_differences(recorded: Fingerprint, live: Fingerprint) -> dict[str, M
 def _unify_subjects(
     recorded: MatchSubject, live: MatchSubject, level: int, bindings: Bindings
 ) -> Bindings | None:
-    if recorded.method != live.method or isinstance(recorded.params, bytes):
+    if recorded.method != live.method:
         return None
     found = unify(recorded.at(level), live.at(level), bindings)
     if found is None or recorded.http is None or live.http is None:

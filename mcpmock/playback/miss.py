@@ -220,9 +220,7 @@ def propose_rules(
     found: dict[ProposedRule, None] = {}
     for one in differences:
         inner, its, place = method, params, one.place
-        if method == BATCH:
-            if len(place) < 2 or place[1] != 1:
-                return ()
+        if method == BATCH and place:
             (inner, its), place = params[place[0]], place[2:]
         name = named(inner, its) if inner in FIXED_NAMES else ""
         if not place or (inner in FIXED_NAMES and place == (NAMES[inner],)):

@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from mcpmock.matching.match_rule import MatchRules
+from mcpmock.playback.echo import Variables
 from mcpmock.playback.matcher import Matcher, MatchResult, RequestIndex
 from mcpmock.playback.miss import NearMiss
 from mcpmock.playback.plan.builder import build_plan
@@ -20,15 +22,18 @@ from tests.support import (
     batch,
     bodiless,
     c2s,
+    ends,
     get,
     hangs_up,
     in_session,
     notification,
+    opens,
     over_http,
     plan_of,
     post,
     request,
     response,
+    says,
 )
 
 HOLE = "mcpmock:secret:token:1"
@@ -472,3 +477,282 @@ def test_near_misses_name_a_session_that_nobody_had() -> None:
     assert ["header.mcp-param-n", "header.mcp-session-id"] == sorted(
         one.path for one in found.near(asked)[0].differences
     )
+
+
+def test_a_request_of_a_session_that_is_over() -> None:
+    """It answers nothing, in whatever words it comes."""
+    found = matcher(request(1, "a"), request(2, "b"), request(3, "a"))
+    found.first_place = 1
+
+    assert [2, None] == [index(found, request(1, "a")) for _ in range(2)]
+    assert [1] == [match.event.index for match in nearest(found, request(1, "b"))]
+
+
+def test_a_request_is_no_notification() -> None:
+    """What was never answered answers no request; a notification may stand for either."""
+    recorded = notification("a"), request(2, "b"), notification("b")
+
+    assert None is index(matcher(*recorded), request(1, "a"))
+    found = matcher(*recorded)
+    assert [1, 2] == [index(found, notification("b")) for _ in range(2)]
+
+
+@pytest.mark.parametrize(
+    ("live", "expected"), [(("me", "1"), 2), (("you", "1"), 1), (("you", "2"), 1), (("me", "9"), 2)]
+)
+def test_the_nearest_handshake(live: tuple[str, str], expected: int) -> None:
+    """Of several it is the one of the same client, whichever was recorded first."""
+
+    def hello(name: str, version: str) -> bytes:
+        return request(1, "initialize", {"clientInfo": {"name": name, "version": version}})
+
+    found = matcher(request(0, "ping"), hello("you", "1"), hello("me", "1"))
+
+    assert expected == index(found, hello(*live))
+
+
+def test_a_placeholder_that_comes_back_first() -> None:
+    """It stands for itself, and binds nothing: the value may come later."""
+    found = matcher(*(request(n, "a", {"k": HOLE}) for n in (1, 2, 3)))
+
+    assert [0, 1, None] == [index(found, request(1, "a", {"k": k})) for k in (HOLE, "x", "y")]
+    assert {HOLE: "x"} == found.bindings
+
+
+def test_the_own_words_of_very_many_are_not_compared() -> None:
+    """Of a hundred those that agree most are repeated, of more all."""
+    asked = [request(1, "a", {"_meta": {"own": n}}) for n in range(101)]
+    live = ClientMessage(c2s(request(1, "a", {"_meta": {"own": 7, "more": 1}})))
+
+    assert [1, 101] == [
+        len(matcher(*some, loosest=4).repeats(live)) for some in (asked[:100], asked)
+    ]
+
+
+def nearest(found: Matcher, raw: bytes) -> list[MatchResult]:
+    return found.nearest(ClientMessage(c2s(raw)))
+
+
+def _call(n: int, **arguments: Any) -> bytes:
+    return request(n, "tools/call", {"name": "f", "arguments": arguments})
+
+
+def test_the_nearest_requests() -> None:
+    """The unused ones, the nearest first; used ones only if there is no other, and in strict order
+    only the next.
+    """
+    asked = [_call(n, a=n, b=0) for n in (1, 2, 3)]
+    found, strict = matcher(*asked), matcher(*asked, strict=True)
+
+    def places(found: Matcher) -> list[int]:
+        return [match.event.index for match in nearest(found, _call(9, a=2, b=1))]
+
+    assert [[1, 0, 2], [0]] == [places(found), places(strict)]
+    for one in (found, strict):
+        one.happened |= {0: 0.0, 1: 0.0}
+    assert [[2], [2]] == [places(found), places(strict)]
+    for one in (found, strict):
+        one.happened[2] = 0.0
+    assert [[1, 0, 2], []] == [places(found), places(strict)]
+
+
+@pytest.mark.parametrize(
+    ("strict", "may_repeat", "live", "options"),
+    [
+        (False, False, _call(9, a=1), [("repeats", "last")]),
+        (False, True, _call(9, a=1), []),
+        (True, False, _call(9, a=1), [("repeats", "last")]),
+        (True, True, _call(9, a=1), []),
+        (True, False, _call(9, a=3), [("order", "causal")]),
+        (True, True, _call(9, a=1, b=1), [("order", "causal")]),
+        (True, False, _call(9, a=1, b=1), [("repeats", "last"), ("order", "causal")]),
+        (False, False, _call(9, a=3, b=1), []),
+    ],
+)
+def test_what_lets_a_request_answer(
+    strict: bool, may_repeat: bool, live: bytes, options: list[tuple[str, str]]
+) -> None:
+    """A used one takes `repeats`, one out of its turn another order; not what is allowed anyway."""
+    found = matcher(_call(1, a=1), _call(2, a=2), _call(3, a=3), strict=strict)
+    found.happened[0] = 0.0
+    asked = match_subject(c2s(live))
+    assert asked is not None
+
+    assert options == [*found.near(asked, may_repeat=may_repeat)[0].options]
+
+
+def test_how_near_a_request_is() -> None:
+    """By the places that differ, of which a list of another length has many; under rules by what
+    they do not allow.
+    """
+    recorded = [_call(1, a=[1, 2, 3], b=1), _call(2, a=[], b=1, c=2, d=3)]
+    live, other = _call(9, a=[4, 5, 6, 7], b=1), _call(9, a=[], b=1, c=1, d=1)
+    rules = MatchRules.parse(["$.arguments.a"])
+    plain, ruled = matcher(*recorded), matcher(*recorded)
+    ruled.index.rules = rules
+
+    assert [[1, 2], [2, 1]] == [[one.n for one in near(plain, raw)] for raw in (live, other)]
+    assert 1 == near(ruled, _call(9, a=[4, 5, 6, 7], b=2))[0].n
+
+
+def test_what_was_recorded_as_null() -> None:
+    """A miss shows it, although it counts as absent."""
+    [miss] = near(matcher(request(1, "x", {"cursor": None})), request(1, "x", {"cursor": "a"}))
+
+    assert (Mismatch("$.cursor", None, "a"),) == miss.differences
+
+
+def test_a_text_that_is_wanted_back_in_a_miss() -> None:
+    """It is shown as it was recorded."""
+    found = matcher(request(1, "x", {"a": HOLE, "b": 1}))
+    found.index.variables = Variables({HOLE: "old"})
+    [miss] = near(found, request(1, "x", {"a": 1, "b": 1}))
+
+    assert (Mismatch("$.a", "old", 1),) == miss.differences
+
+
+@pytest.mark.parametrize("rules", [None, ["$.b"]])
+def test_a_request_that_nobody_can_decode(rules: list[str] | None) -> None:
+    """Of its params all differs, whatever the rules say."""
+    found = matcher(request(1, "x", {"a": 1}))
+    found.index.rules = None if rules is None else MatchRules.parse(rules)
+    deep = request(1, "x", "D").replace(b'"D"', b"[" * 100_000 + b"]" * 100_000)
+    [miss] = near(found, deep)
+
+    assert ["$"] == [one.path for one in miss.differences]
+
+
+# Over HTTP.
+
+
+@pytest.mark.parametrize("recorded_head", [True, False])
+def test_other_words_of_a_client_where_one_side_has_no_head(recorded_head: bool) -> None:
+    """They are forgiven there too."""
+    asked, live = (request(1, "x", {"_meta": {"own": n}}) for n in (1, 2))
+    if recorded_head:
+        assert 1 == index(http_matcher(post(1, asked)), live)
+    else:
+        assert (0, 4) == place(matcher(asked, loosest=4), post(7, live))
+
+
+@pytest.mark.parametrize("recorded_head", [True, False])
+def test_a_placeholder_where_one_side_has_no_head(recorded_head: bool) -> None:
+    """It stands for the live value all the same."""
+    asked, live = (request(1, "x", {"k": k}) for k in (HOLE, "y"))
+    if recorded_head:
+        assert 1 == index(http_matcher(post(1, asked)), live)
+    else:
+        assert (0, 0) == place(matcher(asked), post(7, live))
+
+
+@pytest.mark.parametrize(
+    ("live", "fields", "expected"),
+    [
+        ({"k": "y", "n": 1}, {"mcp_param_k": "y"}, (1, 0)),
+        ({"k": "y", "n": 1}, {"mcp_param_k": "y", "accept": "*/*"}, (1, 3)),
+        ({"k": "y", "n": 1}, {"mcp_param_k": "z", "accept": "*/*"}, None),
+        ({"k": "y", "n": 2}, {"mcp_param_k": "y"}, None),
+        ({"k": "y", "n": 1}, {}, (1, 3)),
+    ],
+)
+def test_placeholders_in_fields_of_another_client(
+    live: Any, fields: Any, expected: tuple[int, int] | None
+) -> None:
+    """Whatever else differs in the head, one value is meant in the field and in the body."""
+    recorded = request(1, "x", {"k": HOLE, "n": 1})
+    found = http_matcher(post(1, recorded, mcp_param_k=HOLE), answers(1, response(1)))
+
+    assert expected == place(found, post(7, request(1, "x", live), **fields))
+
+
+@pytest.mark.parametrize("accept", ["application/json", "*/*"])
+def test_a_placeholder_in_a_field_alone(accept: str) -> None:
+    """It is bound where the field stands alone, at every level."""
+    found = http_matcher(
+        post(1, X, mcp_param_k=HOLE, accept="application/json"), answers(1, response(1))
+    )
+    [head, live] = post(7, X, mcp_param_k="y", accept=accept)
+    assert isinstance(head.fact, HttpRequest)
+    match = found.find(ClientMessage(live, head.fact))
+
+    assert match is not None
+    assert {HOLE: "y"} == match.bindings
+
+
+@pytest.mark.parametrize(("stateless", "level"), [(False, 0), (True, 3)])
+def test_a_session_in_the_query(stateless: bool, level: int) -> None:
+    """In a session it has another name each time; outside of any it is what was asked for."""
+    found = http_matcher(
+        post(1, X, to="/m?sessionId=a"), answers(1, response(1)), stateless=stateless
+    )
+
+    assert (1, level) == place(found, post(7, X, to="/m?sessionId=b"))
+    assert (1, 0) == place(found, post(7, X, to="/m?sessionId=a"))
+
+
+@pytest.mark.parametrize(("id_", "expected"), [("1", (5, 0)), ("2", (5, 0)), ("9", None)])
+def test_a_stream_that_is_resumed(id_: str, expected: tuple[int, int] | None) -> None:
+    """At which of its events is chance; a stream that nobody knows is another one."""
+    found = http_matcher(
+        get(1),
+        [*opens(1), *says(1, b"{}", id="1"), *says(1, b"{}", id="2"), ends(1)],
+        get(2, last_event_id="1"),
+        accepts(2),
+    )
+    [resumed] = [i for i, e in found.plan.client_events.items() if e.head and i]
+
+    assert (expected and (resumed, 0)) == place(found, get(7, last_event_id=id_))
+
+
+def test_near_misses_name_no_field_that_repeats_an_argument() -> None:
+    """The argument is what differs, and not the field beside it."""
+    asked, live = (request(1, "x", {"a": a, "b": 1}) for a in ("1", "2"))
+    found = http_matcher(post(1, asked, mcp_param_a="1"), answers(1, response(1)))
+    [live_head, message] = post(7, live, mcp_param_a="2")
+    assert isinstance(live_head.fact, HttpRequest)
+    subject = match_subject(message, live_head.fact)
+    assert subject is not None
+
+    assert ["$.a"] == [one.path for one in found.near(subject)[0].differences]
+
+
+def loosened(found: Matcher, frames: list[Frame]) -> list[tuple[int, int]]:
+    """The index and the level of what a live request stands for under rules about `$.a`."""
+    found.index.rules = MatchRules.parse(["$.a"])
+    head = frames[0].fact
+    live = ClientMessage(frames[-1], head if isinstance(head, HttpRequest) else None)
+    return [(match.event.index, match.level) for match in found.find_loosened(live)]
+
+
+def test_rules_and_heads() -> None:
+    """A request that needs a rule alone goes before one whose head differs too, however near; a
+    refusal answers the very same head only; and a head counts only if both have one.
+    """
+    near_one, same = (request(1, "x", {"a": a}) for a in ("some words", "others"))
+    live = request(1, "x", {"a": "some words more"})
+    steps = post(1, near_one, accept="a/a"), answers(1, response(1))
+    good = post(2, same), answers(2, response(1))
+    refused = post(2, same), answers(2, response(1), 400)
+
+    assert [(6, 0)] == loosened(http_matcher(*steps, *good), post(7, live))
+    assert [(1, 3)] == loosened(http_matcher(*steps), post(7, live))
+    assert [(6, 0)] == loosened(http_matcher(*steps, *refused), post(7, live))
+    assert [] == loosened(http_matcher(*refused), post(7, live, accept="*/*"))
+    assert [(1, 0)] == loosened(http_matcher(*steps), [c2s(live)])
+    assert [(0, 0)] == loosened(matcher(near_one, loosest=4), post(7, live))
+
+
+def test_rules_and_other_words_of_a_client() -> None:
+    """A request whose client says the same goes before a nearer one, and one that agrees more
+    before the others.
+    """
+    asked = [
+        request(1, "x", {"a": "some words", "_meta": {"own": 1}}),
+        request(2, "x", {"a": "others", "_meta": {"own": 2}}),
+    ]
+    found = matcher(*asked, loosest=4)
+
+    def lives(own: int) -> list[Frame]:
+        return [c2s(request(9, "x", {"a": "some words more", "_meta": {"own": own}}))]
+
+    assert [[(1, 0)], [(0, 0)], [(0, 4), (1, 4)]] == [loosened(found, lives(n)) for n in (2, 1, 3)]

@@ -13,6 +13,7 @@ from mcpmock.options.replay import MissAction
 from mcpmock.pipeline.stage import Send
 from mcpmock.playback.miss import (
     ELSEWHERE,
+    IN_ANY_TURN,
     REPEAT,
     STUBBED,
     Miss,
@@ -254,6 +255,19 @@ def test_the_rules_that_a_line_has_room_for(rules: tuple[str, ...], said: str) -
     assert Miss("x", (near,)).sentence.endswith(said)
 
 
+def test_what_allows_the_least() -> None:
+    """Of several the one that takes the fewest options, its options before its rules."""
+    none, two = NearMiss(1, "different"), NearMiss(2, "different", (), tuple(RULES))
+    both = NearMiss(3, "different", rules=tuple(RULES[:1]), options=(REPEAT, IN_ANY_TURN))
+
+    assert Miss("x", (none, both, two)).sentence.endswith(
+        "allow with --ignore '$.a' and 1 more rule"
+    )
+    assert Miss("x", (none, both)).sentence.endswith(
+        "allow with --repeats last --order causal --ignore '$.a'"
+    )
+
+
 RULES = [("ignore", "$.a"), ("like", "x $.b")]
 
 
@@ -304,11 +318,14 @@ def test_the_nearest_in_a_sentence() -> None:
     found = tuple(Mismatch(f"$.n{n}", n, UNSET) for n in range(3))
     miss = Miss("x", (NearMiss(STUBBED, "stubbed", found),), "recorded with 1, asked with 2", "f")
     cut = Miss("x", (NearMiss(3, "different", found[:1]),), asked="f {...")
+    path = (NearMiss(3, "different", (Mismatch("$.n0", 0, r"C:\users"),)),)
 
     assert miss.sentence.endswith(
         " x f (recorded with 1, asked with 2); nearest: the stub, $.n0 0 and 2 more"
     )
     assert cut.sentence.endswith("nearest: event 3, $.n0 0, asked absent")
+    assert Miss("x", path, asked=r'{"n0":"C:\\users"}').sentence.endswith("3, $.n0 0")
+    assert "nothing recorded answers x" == Miss("x", ()).sentence
 
 
 def test_what_is_no_message_in_a_sentence() -> None:
@@ -420,6 +437,7 @@ def test_what_a_miss_says_of_a_secret_in_a_list() -> None:
     )
 
     assert secret not in f"{told} {asked}"
+    assert "old" != told[0].differences[0].recorded
     assert [None, UNSET] == [one.live for one in told[0].differences[1:]]
     assert [1, 0] == [len(one.rules) for one in told]
 
