@@ -7,21 +7,32 @@ from typing import Any
 import pytest
 
 from mcpmock.playback.candidates import Candidate, Candidates
+from mcpmock.playback.echo import Variables
 from mcpmock.playback.matcher import Matcher, RequestIndex
+from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.request_assembly import ClientMessage
 from mcpmock.playback.timing import Pace, Timing
+from mcpmock.protocol.messages import HttpRequest
 from tests.support import (
     INITIALIZED,
     Line,
+    answers,
     batch,
     c,
     c2s,
+    cancelled,
+    get,
+    in_session,
     notification,
+    opens,
+    over_http,
     plan_of,
+    post,
     progress,
     request,
     response,
     s,
+    says,
 )
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -203,3 +214,171 @@ def test_who_knows_a_request_only_loosely_is_ruled_out() -> None:
 
     assert 0 == both.accept_request(live, 1.0, keep=False)
     assert ([exact], {0: 1.0}, {}) == (both.all, exact.matcher.happened, loose.matcher.happened)
+
+
+def test_a_reply_releases_what_waited_for_it() -> None:
+    """For the id of just that request, as a number or its text, each recorded reply once; a reply
+    to nothing is none of ours.
+    """
+    events: list[Line] = [c(request(1, "a"))]
+    for id_ in (7, 8, 8):
+        events += [s(request(id_, "roots/list")), c(response(id_)), s(notification(f"n{id_}"))]
+    played = performance(*events)
+    hear(played, request(1, "a"))
+    raws(played, 0.0)
+
+    def accepts(raw: bytes) -> tuple[bool, list[bytes]]:
+        accepted = played.accept_reply(ClientMessage(c2s(raw)), 0.0)
+        return accepted, [raw for raw in raws(played, 0.0) if b'"n' in raw]
+
+    for other in (response(9), response(b"null"), notification("n"), b"noise"):
+        assert (False, []) == accepts(other)
+    assert (True, [notification("n7")]) == accepts(response(7))
+    assert (False, []) == accepts(response(7))
+    assert (True, [notification("n8")]) == accepts(response("8"))
+    assert (True, [notification("n8")]) == accepts(response(8))
+
+
+def test_a_reply_to_what_another_call_asked() -> None:
+    """What plays the answer to one call once more does not take it."""
+    plan = plan_of(
+        c(request(1, "a")),
+        s(request(7, "roots/list")),
+        c(response(7)),
+        s(response(1)),
+        c(request(2, "b")),
+        s(response(2)),
+    )
+    reply = ClientMessage(c2s(response(7)))
+
+    assert [True, False] == [
+        Candidate(Matcher(RequestIndex(plan.excerpt(event)))).accept_reply(reply, 0.0)
+        for event in (0, 4)
+    ]
+
+
+def test_a_call_that_is_cancelled_twice() -> None:
+    """What was recorded after each cancel comes after each; of the call itself nothing more."""
+    played = performance(
+        c(request(1, "a", token=1)),
+        s(progress(1)),
+        c(cancelled(1)),
+        s(notification("n1")),
+        c(cancelled(1)),
+        s(notification("n2")),
+        s(response(1)),
+    )
+    hear(played, request(5, "a", token=5))
+
+    def cancels(id_: int) -> tuple[bool, list[bytes]]:
+        accepted = played.accept_cancel(ClientMessage(c2s(cancelled(id_))), 0.0)
+        return accepted, raws(played, 1.0)
+
+    assert (False, []) == (played.accept_cancel(ClientMessage(c2s(cancelled(9))), 0.0), [])
+    assert (True, [notification("n1")]) == cancels(5)
+    assert (True, [notification("n2"), response(5)]) == cancels(5)
+    assert (True, []) == cancels(5)
+
+
+def test_a_client_that_will_send_nothing_more() -> None:
+    """No answer waits for a request that came before it in the recording."""
+    a, b = request(1, "a"), request(2, "b")
+    played = performance(c(a), c(b), s(response(1)), s(response(2)))
+    follower = Candidate(Matcher(RequestIndex(played.plan)))
+    follower.begin(0.0, speaks=False)
+    for one in (played, follower):
+        hear(one, a)
+        assert [] == raws(one, 0.0)
+        one.stop_waiting(0.0)
+
+    assert [[response(1)], []] == [raws(one, 0.0) for one in (played, follower)]
+
+
+def test_a_text_that_is_wanted_back() -> None:
+    """Until the client has given another one, it comes as it was recorded."""
+    hole = "mcpmock:secret:token:1"
+    played = performance(s(notification("n", {"k": hole})), c(request(1, "a", {"k": hole})))
+    played.matcher.index.variables = Variables({hole: "old"})
+
+    assert [notification("n", {"k": "old"})] == raws(played, 0.0)
+
+
+def test_what_a_former_lead_still_owes() -> None:
+    """The answer to a call that the new lead does not know, if it was not sent; nothing else."""
+    note = notification("n")
+    events = (c(INITIALIZED), s(note), c(request(1, "a")), s(response(1)))
+
+    def former() -> Candidate:
+        played = performance(*events)
+        hear(played, INITIALIZED)
+        hear(played, request(5, "a"))
+        return played
+
+    lead, played, sent = performance(c(request(2, "b")), s(response(2))), former(), former()
+    knows = former()
+    raws(sent, 0.0)
+
+    assert [True, False, False] == [
+        played.yield_to(lead),
+        sent.yield_to(lead),
+        played.yield_to(knows),
+    ]
+    again = former()
+    again.yield_to(lead)
+    assert [[], [response(5)]] == [raws(one, 0.0) for one in (sent, again)]
+
+
+def test_a_notification_changes_no_lead() -> None:
+    """Whoever knows it follows, and the lead goes on."""
+    both = Candidates(
+        [performance(c(request(1, "a"))), performance(c(INITIALIZED), s(notification("n")))]
+    )
+    first, second = both.all
+
+    assert both.accept_any(ClientMessage(c2s(INITIALIZED)), 1.0)
+    assert not both.accept_any(ClientMessage(c2s(notification("other"))), 1.0)
+    assert [first, second] == both.all
+    assert [{}, {0: 1.0}] == [one.matcher.happened for one in both.all]
+
+
+def test_a_lead_that_stays_goes_on_as_before() -> None:
+    """What is under way comes when it was due."""
+    a, b = request(1, "a", token=1), request(2, "b")
+    events = (c(a), s(progress(1)), s(response(1)), c(b), s(response(2)))
+    both = Candidates([performance(*events), performance(*events[:3])])
+    [lead, _] = both.all
+    both.accept_request(ClientMessage(c2s(a)), 1.0, keep=False)
+    assert [progress(1)] == raws(lead, 1.0)
+    both.accept_request(ClientMessage(c2s(b)), 1.001, keep=False)
+
+    assert ([lead], []) == (both.all, both.owing)
+    assert [[response(2)], [response(1)]] == [raws(lead, now) for now in (1.001, 1.002)]
+
+
+def test_what_was_left_over_of_exchanges() -> None:
+    """Only messages count, on streams that the live client opened."""
+    tape = over_http(
+        in_session(
+            1,
+            post(1, request(1, "a")),
+            answers(1, response(1)),
+            get(2),
+            [*opens(2), *says(2, notification("n"))],
+        )
+    )
+    [episode] = tape.episodes()
+    played = Candidate(Matcher(RequestIndex(build_plan(episode))))
+    played.begin(0.0, speaks=True)
+    found = []
+    for frames in (post(7, request(5, "a")), get(8)):
+        head = frames[0].fact
+        assert isinstance(head, HttpRequest)
+        live = ClientMessage(frames[-1], head)
+        match = played.matcher.find(live)
+        assert match is not None
+        played.accept(match, live, 0.0)
+        found.append([planned.frame.raw for planned in played.unsent])
+
+    assert [[response(1)], [response(1), notification("n")]] == found
+    raws(played, 0.0)
+    assert [] == played.unsent

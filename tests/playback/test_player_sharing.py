@@ -258,13 +258,20 @@ def recorded(steps: str) -> list[Line]:
         ("?a ?b .x .x !a !b", "?a ?b ?c .x .x .x !a !b !c", "abc", "!a | .x .x !b | .x !c"),
         ("?a .x !a", "?c ?d .x !c !d ?a !a", "acd", ".x !a | !c | .x !d"),
         ("?a .x !a", "?c .x !c ?a .x !a", "ac", ".x !a | .x !c"),
+        ("?a !a .b", "?a !a .a .b ?c !c", "ac", "!a .b | .a !c"),
+        ("?a !a .x", "?a !a .x .x ?c !c", "ac", "!a .x | .x !c"),
+        ("?a .b !a", "?a .a .b !a ?c !c", "ac", ".b !a | !c"),
+        ("?a !a .p .q", "?a !a .q .r .s ?c !c", "ac", "!a .p .q | .s !c"),
+        ("?a !a * .p", "?a !a .q * ?c !c", "ac", "!a * .p | !c"),
+        ("?a !a .p", "?a !a .q .r ?b !b ?c .s !c", "abc", "!a .p | .r !b | .s !c"),
         ("?a * !a", "?a ?c * !a !c", "ac", "* !a | * !c"),
         ("?a * !a", "?a !a ?c * !c", "ac", "* !a | * !c"),
     ],
 )
 def test_a_change_of_the_lead_repeats_no_log(first: str, second: str, live: str, came: str) -> None:
-    """What one recorded session has logged for a call, another does not log again. Changes of lists
-    come again rather than never.
+    """What one recorded session has logged for a call, another does not log again; of what belongs
+    to no call, as much counts as sent as was sent, first what is equal. Changes of lists come again
+    rather than never.
     """
     played = replay(cassette(*recorded(first), ("take", None), *recorded(second)))
     played.heard(INITIALIZE)
