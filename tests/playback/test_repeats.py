@@ -20,6 +20,7 @@ from tests.support import (
     opens,
     over_http,
     post,
+    request,
     response,
     says,
     shown,
@@ -63,6 +64,41 @@ def test_which_of_several(playing: dict[str, str], expected: list[int]) -> None:
     for x, n in enumerate(expected, 7):
         assert repeats.add(candidate, message_of(post(x, A)), None, 0.0)
         assert f"{x} {response(1, {'n': n}).decode()}" in said(repeats)
+
+
+@pytest.mark.parametrize(
+    ("playing", "expected"),
+    [
+        ({}, [False, True]),
+        ({"repeats": "last"}, [True, True]),
+        ({"repeats": "cycle"}, [True, True]),
+        ({"repeats": "error"}, [False, False]),
+        ({"order": "any", "repeats": "error"}, [True, True]),
+        ({"order": "any"}, [True, True]),
+        ({"order": "strict"}, [False, False]),
+        ({"order": "strict", "repeats": "last"}, [True, True]),
+        ({"on_miss": "live"}, [False, False]),
+    ],
+)
+def test_what_is_answered_once_more(playing: dict[str, str], expected: list[bool]) -> None:
+    """By default what changes nothing; stubs answer everything again."""
+    repeats, _ = beside(*TWICE, **playing)
+    asked = post(7, A), post(7, request(1, "ping"))
+
+    assert expected == [repeats.allowed(message_of(frames)) for frames in asked]
+
+
+def test_whose_stream_a_stub_opens() -> None:
+    """Answers to other requests come on it; a request of its own leads to no other answers."""
+    repeats, candidate = beside(get(3), opens(3), *TWICE, order="any")
+    repeats.add(candidate, message_of(post(7, A)), None, 0.0)
+    assert {} == candidate.ids.exchanges
+    repeats.add(candidate, message_of(get(8)), None, 0.0)
+    assert {3: 8} == candidate.ids.exchanges
+
+    repeats, candidate = beside(get(1), opens(1), repeats="last")
+    repeats.add(candidate, message_of(get(8)), None, 0.0)
+    assert {} == candidate.ids.exchanges
 
 
 def test_what_was_never_recorded() -> None:
