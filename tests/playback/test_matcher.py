@@ -436,6 +436,7 @@ def test_near_misses_name_fields() -> None:
 
     [near] = found.near(asked)
     assert ("different", (Mismatch("header.accept", "a/a", "b/b"),)) == (near.why, near.differences)
+    assert () == near.allow
 
 
 @pytest.mark.parametrize("recorded_head", [True, False])
@@ -566,7 +567,9 @@ def test_the_nearest_requests() -> None:
         (True, False, _call(9, a=3), [("order", "causal")]),
         (True, True, _call(9, a=1, b=1), [("order", "causal")]),
         (True, False, _call(9, a=1, b=1), [("repeats", "last"), ("order", "causal")]),
+        (True, False, _call(9, a=2, b=1), []),
         (False, False, _call(9, a=3, b=1), []),
+        (False, False, request(9, "tools/call", {"name": "g", "arguments": {"a": 1}}), []),
     ],
 )
 def test_what_lets_a_request_answer(
@@ -716,6 +719,17 @@ def test_near_misses_name_no_field_that_repeats_an_argument() -> None:
     assert ["$.a"] == [one.path for one in found.near(subject)[0].differences]
 
 
+@pytest.mark.parametrize(("one", "other"), [("y", "y"), ("z", "z"), ("y", "z")])
+def test_a_placeholder_in_several_fields(one: str, other: str) -> None:
+    """All of them have the value that the body has."""
+    asked, live = (request(1, "x", {"k": k}) for k in (HOLE, "y"))
+    found = http_matcher(post(1, asked, mcp_param_k=HOLE, mcp_param_l=HOLE))
+
+    assert ((1, 0) if one == other == "y" else None) == place(
+        found, post(7, live, mcp_param_k=one, mcp_param_l=other)
+    )
+
+
 def loosened(found: Matcher, frames: list[Frame]) -> list[tuple[int, int]]:
     """The index and the level of what a live request stands for under rules about `$.a`."""
     found.index.rules = MatchRules.parse(["$.a"])
@@ -756,3 +770,17 @@ def test_rules_and_other_words_of_a_client() -> None:
         return [c2s(request(9, "x", {"a": "some words more", "_meta": {"own": own}}))]
 
     assert [[(1, 0)], [(0, 0)], [(0, 4), (1, 4)]] == [loosened(found, lives(n)) for n in (2, 1, 3)]
+
+
+@pytest.mark.parametrize("loosest", [0, 1])
+def test_a_rule_about_the_words_of_a_client(loosest: int) -> None:
+    """Where no level forgives them, they are judged under the rule, as all else."""
+    client = "io.modelcontextprotocol/logLevel"
+    asked, live = (
+        request(n, "x", {"_meta": {"own": n, **({client: n} if loosest == 0 else {})}})
+        for n in (1, 2)
+    )
+    found = matcher(asked, loosest=loosest)
+    found.index.rules = MatchRules.parse(["$._meta"])
+
+    assert [0] == [match.level for match in found.find_loosened(ClientMessage(c2s(live)))]
