@@ -8,9 +8,10 @@ row that a table of tests lacks, or a line that goes.
 A mutant makes a condition true or false, or drops an operand of `and` and `or`, a branch of an `if`
 or a statement. No file is changed. The tests are collected once, and run once to see which of them
 reach which line; then each mutant is put into the functions of a forked process, which runs the
-tests that reach it, the quickest first, until one fails or waits for long. What runs when a module
-is imported is imported with the mutant by a process that runs all tests. Nothing notices a line
-that no test reaches in this process. Exit status 1 if any mutant survived.
+tests that reach it, the quickest first, until one fails or waits for long; then whatever it has
+started ends. What runs when a module is imported is imported with the mutant by a process that runs
+all tests. Nothing notices a line that no test reaches in this process. Exit status 1 if any mutant
+survived.
 """
 
 from __future__ import annotations
@@ -21,11 +22,14 @@ import gc
 import json
 import os
 import resource
+import signal
 import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 from difflib import unified_diff
+from functools import partial
 from importlib.machinery import SourceFileLoader
 from itertools import pairwise
 from pathlib import Path
@@ -40,6 +44,7 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 CPU_S = 120
+WALL_S = 900
 MEMORY_BYTES = 8 << 30
 WAIT_S = 10
 SLOWER = 10
@@ -262,7 +267,7 @@ class Trials:
                 items = [session.items[place] for _, place in tests]
                 return int(any(session.testsfailed for _ in _runs(items)))
 
-            status = _forked(run)
+            status = _forked(run, WALL_S)
             if status != _NOT_SWAPPED:
                 self.survived[number] = status == 0
             if status == 0:
@@ -270,16 +275,29 @@ class Trials:
         return True
 
 
-def _forked(work: Callable[[], int]) -> int:
-    """Do something in a forked process; return its exit status."""
+def _forked(work: Callable[[], int], wall_s: float = threading.TIMEOUT_MAX) -> int:
+    """Do something in a forked process; return its exit status. Its process group ends with it."""
     pid = os.fork()
     if pid == 0:
         status = 1
         try:
+            os.setpgid(0, 0)
             status = work()
         finally:
             os._exit(status)
-    return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    timer = threading.Timer(wall_s, os.killpg, (pid, signal.SIGKILL))
+    timer.start()
+    try:
+        return os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    finally:
+        timer.cancel()
+        timer.join()  # a process is forked where no other thread is
+        with suppress(ProcessLookupError):
+            os.killpg(pid, signal.SIGKILL)
+
+
+def _status_of(command: Sequence[str]) -> int:
+    return subprocess.run(command, capture_output=True).returncode
 
 
 def _limit() -> None:
@@ -351,7 +369,7 @@ def main() -> None:
     for number, mutant in enumerate(chosen):
         if trials.survived[number] is None:
             again = [sys.executable, *sys.argv, f"--only={number + 1}"]
-            trials.survived[number] = subprocess.run(again, capture_output=True).returncode == 1
+            trials.survived[number] = _forked(partial(_status_of, again), WALL_S) == 1
             if trials.survived[number]:
                 print(f"{number + 1}. {mutant}", flush=True)
     print(f"{given.room}: {sum(map(bool, trials.survived))} of {len(chosen)} mutants survived")

@@ -13,9 +13,10 @@ from contextlib import ExitStack
 from functools import partial
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import attrs
+import msgspec
 import trio
 
 from mcpmock.api.log import Call
@@ -42,6 +43,15 @@ _RUN = SuiteOptions(
 )
 _WITHOUT_OPTION = ("cassette", "races", "reactions", "explore")
 _SPELLED = {"url": "serverUrl"}
+_KINDS = {
+    str: "a string",
+    int: "a whole number",
+    float: "a number",
+    bool: "true or false",
+    list[str]: "a list of strings",
+    Mapping[str, Any]: "an object",
+}
+"""What parameters are, in words for people who write JSON."""
 KEYWORDS = {
     _SPELLED.get(one.name, re.sub(r"_(\w)", lambda found: found[1].upper(), one.name)): one.name
     for one in keywords_of(MarkerOptions)
@@ -154,8 +164,6 @@ class ControlledServers:
         race: Mapping[str, Any] | None = None,
     ) -> Answer:
         """Start the server of a test: its number, its URL, and the command for stdio."""
-        if not isinstance(race, dict | None):
-            raise TypeError(f"race {race!r}: give one of races()")
         given = {} if race is None else {"races": race.get("match", {})}
         settings = _read(cassette, options, folder, given, mode)
         if settings.may_be_born:
@@ -244,8 +252,8 @@ class ControlledServers:
         await race.moment(patience)
         return {"requestId": race.request_id}
 
-    def _of(self, number: object) -> ControlledServer:
-        if not isinstance(number, int) or number not in self._servers:
+    def _of(self, number: int) -> ControlledServer:
+        if number not in self._servers:
             raise McpMockError("this server is stopped: start another")
         return self._servers[number]
 
@@ -272,6 +280,14 @@ def _checked(
         inspect.signature(act).bind(**params)
     except TypeError as error:
         raise McpMockError(f"{method}: {error}") from error
+    kinds = get_type_hints(act)
+    for name, value in params.items():
+        try:
+            msgspec.convert(value, kinds[name])
+        except msgspec.ValidationError as error:
+            meant = (kinds[name], *get_args(kinds[name]))
+            kind = next(_KINDS[one] for one in meant if one in _KINDS)
+            raise McpMockError(f"{method}: {name}: give {kind}") from error
     return params
 
 
@@ -283,9 +299,7 @@ def _read(
     mode: str | None = None,
 ) -> Settings:
     """Return the settings of a server. Raises TypeError, McpMockError for wrong options."""
-    if not isinstance(options, dict):
-        raise TypeError(f"options {options!r}: give an object")
-    if not isinstance(cassette, str) or not cassette:
+    if not cassette:
         raise TypeError(f"cassette={cassette!r}: give the name of one cassette")
     if options.get("server") is not None and options.get("serverUrl") is not None:
         raise TypeError("server and serverUrl are mutually exclusive")
