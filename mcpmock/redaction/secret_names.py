@@ -39,6 +39,18 @@ _NO_CREDENTIALS = frozenset({
     "text", "word", "stop", "mask", "pad", "padding", "eos", "bos", "eot", "unk", "sep", "cls",
     "special", "input", "output", "prompt", "completion", "lexer", "parser", "syntax", "separator",
 })  # fmt: skip
+_NO_ACCESS = {
+    "token": _NO_CREDENTIALS,
+    "pass": _NO_CREDENTIALS | {
+        # tickets
+        "boarding", "season", "day", "daily", "week", "weekly", "month", "monthly", "annual",
+        "year", "yearly", "ski", "lift", "bus", "train", "rail", "transit", "museum", "event",
+        # runs over something, and filters
+        "second", "third", "single", "multi", "forward", "backward", "render", "low", "high",
+        "band",
+    },
+}  # fmt: skip
+"""The words before a last word that make it no secret: every other pass is a password."""
 _RUN_TOGETHER = (
     *("password", "passwd", "passphrase", "apikey", "accesskey", "secretkey", "privatekey"),
     *("accesstoken", "authtoken", "refreshtoken", "sessiontoken", "clientsecret"),
@@ -75,7 +87,7 @@ def kind_of_name(name: str) -> str | None:
         return None
     if words and words[-1] in _DIGITS and SECRET_MARK not in name:  # `API_KEY_2`
         words = words[:-1]
-    if words[-1:] in (("token",), ("pass",)) and words[-2:-1] and words[-2] in _NO_CREDENTIALS:
+    if len(words) > 1 and words[-2] in _NO_ACCESS.get(words[-1], ()):
         return None
     for size in (2, 1):
         ending = words[-size:]
