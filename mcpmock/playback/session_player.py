@@ -212,7 +212,7 @@ class SessionPlayer(Player):
 
     def _note_selected(self, episode: Episode, *, alone: bool) -> None:
         """Let the selection know what this session is: others take other episodes first."""
-        if alone and self._reported != "episode":
+        if alone:
             self.selection.mark_played(episode)
             self._reported = "episode"
         elif self._reported == "nothing":

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from mcpmock.matching.match_rule import MatchRules
 from mcpmock.options.replay import Order
 from mcpmock.playback.miss import ANY_SESSION, Miss
 from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
@@ -114,7 +115,9 @@ def test_what_may_be_asked_again(live: bytes, again: bool) -> None:
     assert [PlayerNote if again else Miss] * 2 == [type(one) for one in told]
 
 
-@pytest.mark.parametrize("odd", [5, "x", None, {"name": "x"}, [1, None, "x"], [{"name": 1}]])
+@pytest.mark.parametrize(
+    "odd", [5, "x", None, {"name": "x"}, [1, None, "x"], [{"name": 1}], [{"name": []}]]
+)
 def test_odd_lists_of_tools(odd: Any) -> None:
     """They say of no tool that it changes nothing; others say it all the same."""
     tools = [{"name": "r", "annotations": {"readOnlyHint": True}}, {"name": "o", "annotations": 1}]
@@ -125,6 +128,14 @@ def test_odd_lists_of_tools(odd: Any) -> None:
     ]
 
     assert {"r"} == SessionSelection(cassette(*lists), PlayerOptions()).read_only_tools
+
+
+def test_lists_of_tools_that_are_no_answers_of_the_server() -> None:
+    """What else is called so says nothing of a tool."""
+    listed = {"tools": [{"name": "r", "annotations": {"readOnlyHint": True}}]}
+    others = s(request(5, "sampling/createMessage", listed)), c(response(5, listed))
+
+    assert set() == SessionSelection(cassette(*others), PlayerOptions()).read_only_tools
 
 
 @pytest.mark.parametrize("playing", [{"order": "strict"}, {"repeats": "error"}])
@@ -185,6 +196,38 @@ def test_episodes_not_played_yet_go_first() -> None:
     replay(selection).heard(call(1, "a", n=1))
 
     assert [response(5, {"n": 2})] == replay(selection).heard(call(5, "x"))
+
+
+@pytest.mark.parametrize(
+    ("rules", "now"), [([], 1), (["$.arguments.now"], 1), (["$.arguments.now"], 2)]
+)
+def test_two_clients_at_once(rules: list[str], now: int) -> None:
+    """Each is another recorded session, though what they have asked so far is the same."""
+    takes = [
+        (*OPENING, *(one for id_ in (1, 2) for one in
+                     (c(call(id_, "a", at=id_, now=1)), s(response(id_, {"n": n, "id": id_})))))
+        for n in (1, 2)
+    ]  # fmt: skip
+    options = PlayerOptions(rules=MatchRules.parse(rules))
+    selection = SessionSelection(cassette(*takes[0], ("take", None), *takes[1]), options)
+    clients = []
+    for n in (1, 2):
+        clients.append(replay(selection))
+        assert [response(1, {"n": n, "id": 1})] == clients[-1].heard(call(1, "a", at=1, now=now))
+    for n, client in enumerate(clients, 1):
+        assert [response(2, {"n": n, "id": 2})] == client.heard(call(2, "a", at=2, now=now))
+
+
+def test_stubs_say_nothing_unasked() -> None:
+    """What a server sent by itself is no answer to a call; repeats are not worth a remark."""
+    told: list[object] = []
+    recorded = cassette(s(LOG), *OPENING, c(call(1, "a")), s(response(1)))
+    player = SessionPlayer(SessionSelection(recorded, PlayerOptions(order="any")), told.append)
+    played = script(player)
+
+    for id_ in (5, 6, 7):
+        played.at(id_, client=call(id_, "a"), to_client=response(id_))
+    assert [] == told
 
 
 def hello(name: str, version: str = "2025-11-25") -> bytes:
