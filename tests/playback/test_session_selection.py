@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mcpmock.cassette.model import Cassette
@@ -9,6 +11,7 @@ from mcpmock.matching.match_rule import TOOL_ALONE, MatchRules
 from mcpmock.options.replay import ReplayOptions, SessionUse
 from mcpmock.playback.candidates import Candidate
 from mcpmock.playback.plan.steps import bare
+from mcpmock.playback.request_assembly import RequestAssembly
 from mcpmock.playback.session_selection import PlayedSessions, PlayerOptions, SessionSelection
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import Frame
@@ -176,6 +179,31 @@ def test_dealt_again(sessions: SessionUse, left: int) -> None:
     selection.mark_played(selection.candidates(session)[0].plan.episode)
 
     assert left == len(selection.candidates(session))
+
+
+@pytest.mark.parametrize(
+    ("playing", "played", "known"),
+    [
+        ({}, False, True),
+        ({}, True, True),
+        ({"sessions": "once"}, False, True),
+        ({"sessions": "once"}, True, False),
+        ({"order": "strict"}, False, False),
+        ({"order": "any"}, False, False),
+        ({"pace": Pace(Timing("recorded"))}, False, False),
+        ({"rules": MatchRules.parse(["$.a"])}, False, False),
+        ({"hash_of": len}, False, False),
+    ],
+)
+def test_what_needs_a_plan(playing: dict[str, Any], played: bool, known: bool) -> None:
+    """Pauses, another order, rules and secrets with a hash; where all was played, nothing answers
+    at all.
+    """
+    selection = SessionSelection(cassette(*STDIO), PlayerOptions(**playing))
+    if played:
+        selection.mark_played(selection.candidates(session)[0].plan.episode)
+
+    assert known is (selection.known_answers(0.0, RequestAssembly(), session) is not None)
 
 
 def test_paths() -> None:
