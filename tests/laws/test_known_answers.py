@@ -13,7 +13,8 @@ from typing import Any, NoReturn
 import pytest
 from msgspec.structs import asdict
 
-from mcpmock.playback.answer_index import AnswerIndex, index_answers
+from mcpmock.playback import answer_index
+from mcpmock.playback.answer_index import index_answers
 from mcpmock.playback.matcher import Matcher
 from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.plan.ordinary import plan_of
@@ -27,6 +28,7 @@ from tests.support import (
     Line,
     accepts,
     answers,
+    batch,
     bodiless,
     c,
     call,
@@ -36,6 +38,7 @@ from tests.support import (
     error,
     get,
     in_session,
+    notification,
     opens,
     over_http,
     post,
@@ -47,19 +50,11 @@ from tests.support import (
     s,
     says,
 )
-from tests.support.conversations import Conversation, take
+from tests.support.conversations import Conversation, Planned, take
 from tests.support.http_conversations import HttpConversation
 from tests.support.http_episodes import OPENING, ROOTS
 
 CHUNK, CHUNKS = 100, 3
-
-
-class Planned(SessionSelection):
-    """Always makes a plan, and of the events."""
-
-    def _answer_index(self, number: int) -> AnswerIndex | None:
-        del number
-        return None
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))
@@ -261,8 +256,10 @@ def test_both_plans_are_equal() -> None:
 
 LIST, AGAIN = [c(request(1, "tools/list"))], [c(request(2, "tools/list"))]
 TOKEN = [c(request(1, "tools/call", token="a/b"))]
+NO_ANSWER = b'{"jsonrpc":"2.0","id":1}'
 ASKED = *LIST, s(request("r", "roots/list"))
 SUBSCRIBED = {"_meta": {"io.modelcontextprotocol/subscriptionId": 1}}
+LATE = *TOKEN, s(response(1)), *AGAIN, s(response(2))
 CLIENT_ENDS, SERVER_ENDS = ("end", {"d": "c2s"}), ("end", {"d": "s2c"})
 SIGNALLED = ("end", {"d": "c2s", "signal": 15})
 
@@ -301,6 +298,41 @@ SIGNALLED = ("end", {"d": "c2s", "signal": 15})
             ),
             True,
         ),
+        # An id that is used again: no progress belongs to its first call any more.
+        ((*TOKEN, s(response(1)), *LIST, s(response(1)), s(progress("a/b"))), True),
+        ((*TOKEN, c(cancelled(1)), *LIST, s(response(1)), s(progress("a/b"))), True),
+        # Cancels of open calls, of none, and of what only the server asked.
+        ((*LIST, *AGAIN, c(cancelled(1)), s(LOG), s(response(1)), s(response(2))), True),
+        ((*LIST, s(progress(1)), c(cancelled(1)), c(cancelled(1)), s(LOG), s(response(1))), True),
+        ((*LIST, c(notification("notifications/cancelled")), s(response(1))), False),
+        ((*LIST, s(response(1)), s(request(1, "roots/list")), c(cancelled(1))), False),
+        ((*LIST, s(cancelled(1)), s(response(1))), False),
+        # What answers no call, or answers nothing, and what the server asks twice.
+        ((*LIST, s(NO_ANSWER), s(response(1)), s(NO_ANSWER)), True),
+        ((*LIST, *AGAIN, s(NO_ANSWER), s(response(1)), s(response(2))), True),
+        ((c(request(b"null", "x")), s(response(b"null"))), True),
+        ((*LIST, s(error(b"null")), s(response(1)), *AGAIN, s(error(b"null"))), True),
+        ((*LIST, s(b'{"jsonrpc":"2.0","result":{}}'), s(response(1))), True),
+        ((*ASKED, s(request("r", "roots/list")), c(response("r")), s(response(1))), False),
+        ((*ASKED, c(response("r")), s(request("r", "roots/list")), s(response(1))), True),
+        ((s(request("r", "roots/list")), c(response("r")), *LIST, s(LOG), s(response(1))), True),
+        # Noise of the server, between messages of the client.
+        ((*LIST, c(INITIALIZED), s(b"noise"), s(response(1)), s(b"noise")), True),
+        ((*LIST, c(INITIALIZED), s(b'{"odd":1}'), s(response(1)), s(b'{"odd":1}')), True),
+        # What a client sends that only a plan knows.
+        ((c(b"noise"), *LIST, s(response(1))), False),
+        ((c(b'{"odd":1}'), *LIST, s(response(1))), False),
+        ((c(batch(request(1, "x"), request(2, "x"))), s(response(1)), s(response(2))), False),
+        ((c(request(1, "subscriptions/listen")), s(response(1))), False),
+        ((c(INITIALIZED), c(request(1, "notifications/initialized")), s(response(1))), False),
+        ((*LIST, s(notification("notifications/message", SUBSCRIBED)), s(response(1))), False),
+        # A number that was hidden; a text stays one.
+        ((*LIST, s(response(1, {"pin": "mcpmock:secret:pin-number:2"}))), False),
+        ((*LIST, s(response(1, {"pin": "mcpmock:secret:pin:2"}))), True),
+        # Requests behind the end.
+        ((*LIST, s(response(1)), CLIENT_ENDS, *AGAIN), False),
+        ((SIGNALLED, *LIST, s(response(1)), SERVER_ENDS), False),
+        ((*LIST, s(response(1)), CLIENT_ENDS, CLIENT_ENDS), False),
         # How it ended.
         ((*LIST, s(response(1)), CLIENT_ENDS, SERVER_ENDS, ("end", {"exit": 0})), True),
         ((*LIST, s(response(1)), SERVER_ENDS, ("end", {"signal": 15})), True),
@@ -321,6 +353,31 @@ def test_what_an_index_takes(events: Sequence[Line], indexed: bool) -> None:
     assert indexed is (index is not None)
     if index is not None:
         assert _as_value(build_plan(recorded)) == _as_value(plan_of(index))
+
+
+@pytest.mark.parametrize(
+    ("events", "limits", "indexed"),
+    [
+        ((*LIST, *AGAIN, s(response(1)), s(response(2))), {"MAX_OPEN_CALLS": 1}, False),
+        ((*LIST, *AGAIN, s(response(1)), s(response(2))), {"MAX_OPEN_CALLS": 2}, True),
+        *(
+            ((*LATE, late), {"MAX_CLOSED_CALLS": limit}, limit == 2)
+            for limit in (1, 2)
+            for late in (s(response(1)), c(cancelled(1)), s(progress("a/b")))
+        ),
+        ((*LATE, s(response(2))), {"MAX_CLOSED_CALLS": 1}, True),
+    ],
+)
+def test_an_index_knows_as_many_calls_as_a_session(
+    monkeypatch: pytest.MonkeyPatch, events: Sequence[Line], limits: dict[str, int], indexed: bool
+) -> None:
+    """Where a session would have forgotten a call, what names it needs a plan."""
+    for name, limit in limits.items():
+        monkeypatch.setattr(answer_index, name, limit)
+        monkeypatch.setattr(answer_index, "_READ_TOGETHER", 2)
+    [recorded] = cassette(*events).episodes()
+
+    assert indexed is (index_answers(recorded) is not None)
 
 
 def _as_value(plan: ReplayPlan) -> list[Any]:

@@ -15,6 +15,7 @@ from msgspec import structs
 from mcpmock.cassette.model import Cassette
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.pipeline.stage import Action
+from mcpmock.playback.answer_index import AnswerIndex
 from mcpmock.playback.player import PlayerOptions
 from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.session_selection import SessionSelection
@@ -185,6 +186,14 @@ def client(random: Random, recorded: Sequence[Line]) -> Iterator[bytes]:
         yield raw
         if "id" in message and random.random() < 0.05:
             yield cancelled(f"live{place}" if rename else message["id"])
+
+
+class Planned(SessionSelection):
+    """Always makes a plan, and of the events."""
+
+    def _answer_index(self, number: int) -> AnswerIndex | None:
+        del number
+        return None
 
 
 @attrs.define
