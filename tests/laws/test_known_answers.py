@@ -233,6 +233,54 @@ def test_the_end_of_a_session_needs_no_plan(
     assert _heard(SessionSelection, ended, twice) == _heard(Planned, ended, twice)
 
 
+def _told(x: int, session: str) -> list[Frame]:
+    asked = request(x, "tools/call", {"name": "a"}, token=f"t{x}")
+    return post(x, asked, session=session)
+
+
+def _told_nothing(x: int, session: str) -> list[Frame]:
+    return post(x, request(x, "tools/call", {"name": "a"}), session=session)
+
+
+def _other_stream(x: int, session: str) -> list[Frame]:
+    return get(x, session=session, last_event_id="1")
+
+
+def _other_head(x: int, session: str) -> list[Frame]:
+    return post(x, call(5, "a"), session=session, **{"mcp-protocol-version": "2025-06-18"})
+
+
+Asked = tuple[Callable[[int, str], list[Frame]], ...]
+LAST = [HEAD, ANSWER, END]
+QUESTIONED = _call(4, "S"), opens(4), says(4, ROOTS), *REPLIED, says(4, response(5)), ends(4)
+TOLD = _told(4, "S"), opens(4), says(4, progress("t4")), says(4, response(4)), ends(4)
+
+
+@pytest.mark.parametrize(
+    ("recorded", "known", "unknown"),
+    [
+        ((_call(4, "S"), LAST, *NEXT), [(_call, _next), (_next, _call)], [(_call, _call)]),
+        ((_call(4, "S"), LAST), [], [(_other_head, _call), (_stream,), (_delete, _call)]),
+        ((_call(4, "S"), LAST, *DELETED), [(_call, _delete)], [(_call, _delete, _call)]),
+        ((*STREAM, *TOLD), [(_stream, _told), (_told, _stream)], [(_told, _told)]),
+        ((*STREAM, *TOLD), [(_stream, _told_nothing)], [(_stream, _stream), (_other_stream,)]),
+        ((*QUESTIONED, *NEXT), [(_call, _reply, _next), (_call, _next)], [(_call, _reply, _reply)]),
+        ((_call(4, "S"), *NEXT, LAST), [(_call, _next), (_next, _call), (_next,)], []),
+        ((*LOGGED, *DELETED), [(_stream, _call, _next, _delete), (_stream, _call, _delete)], []),
+    ],
+)
+def test_what_needs_no_plan_over_http(
+    recorded: Sequence[Frame | list[Frame]], known: list[Asked], unknown: list[Asked]
+) -> None:
+    """Is answered without one, as the player would."""
+    for said in known:
+        assert _heard(Unplanned, recorded, said) == _heard(Planned, recorded, said), said
+    for said in unknown:
+        with pytest.raises(AssertionError):
+            _heard(Unplanned, recorded, said)
+        assert _heard(SessionSelection, recorded, said) == _heard(Planned, recorded, said), said
+
+
 def test_the_next_as_written_is_what_a_search_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A player that always searches answers the same."""
     found = [Conversation(seed, Planned).play() for seed in range(CHUNK)]
