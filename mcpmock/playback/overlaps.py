@@ -172,13 +172,13 @@ class OverlapWaits(Generic[Held]):
         return over
 
     def _last_missing(self, rank: int) -> int:
-        """Return the last request up to this one that has not come; -1 if all came."""
+        """Return the last request up to this one, from `first_missing` on, that is missing."""
         found = rank
         while found in self._before:
             found = self._before[found]
         while rank != found:  # the next search takes the short way
             self._before[rank], rank = found, self._before[rank]
-        return found if found >= self.first_missing else -1
+        return found
 
 
 @attrs.define(eq=False, repr=False)
