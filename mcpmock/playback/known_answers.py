@@ -156,7 +156,7 @@ class EpisodeCursor:
         new = [*islice(reversed(self.happened), len(self.happened) - self._named)]
         self._by_id |= {call.id: number for number, call in self.live_calls(reversed(new))}
         self._named = len(self.happened)
-        if id_ is None or id_ not in self._by_id:
+        if id_ not in self._by_id:
             raise _Unknown
         return self._by_id[id_]
 

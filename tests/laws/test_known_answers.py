@@ -25,6 +25,7 @@ from tests.support import (
     INITIALIZE,
     INITIALIZED,
     LOG,
+    WELCOME,
     Line,
     accepts,
     answers,
@@ -43,6 +44,7 @@ from tests.support import (
     over_http,
     post,
     progress,
+    replay,
     replay_http,
     replies,
     request,
@@ -94,7 +96,7 @@ def _delete(x: int, session: str) -> list[Frame]:
 
 
 STREAM = _stream(3, "S"), opens(3)
-HEAD, ANSWER, END = answers(4, response(5))
+HEAD, ANSWER, END = LAST = answers(4, response(5))
 REPLIED = _reply(5, "S"), accepts(5)
 STREAMED = says(4, response(5)), *REPLIED, ends(4)
 ANSWERED = [HEAD], *REPLIED, [ANSWER, END]
@@ -197,6 +199,24 @@ def _heard(
     return [*got, played.later(1000)]
 
 
+@pytest.mark.parametrize("asked", [call(5, "a"), call("x", "a"), notification("x"), cancelled(5)])
+def test_the_other_transport(asked: bytes) -> None:
+    """What was recorded over pipes the player alone plays over HTTP, and the other way round."""
+    first = INITIALIZE, INITIALIZED, call(5, "a")
+    piped = cassette(c(INITIALIZE), s(WELCOME), *map(c, first[1:]), s(response(5)))
+    posted = over_http(in_session(2, *OPENING, _call(4, "S"), *LAST))
+    over_pipes, over_exchanges = list[object](), list[object]()
+    for kind in (SessionSelection, Planned):
+        live, options = [*first[:2], asked], PlayerOptions()
+        over_pipes.append([replay(kind(posted, options)).abandon().heard(one) for one in live])
+        played = replay_http(kind(piped, options))
+        over_exchanges.append([played.hears(x, post(x, one)) for x, one in enumerate(live)])
+        over_exchanges.append(played.later(9))
+
+    assert over_pipes[0] == over_pipes[1]
+    assert over_exchanges[:2] == over_exchanges[2:]
+
+
 REFUSALS = [
     (),
     [],
@@ -251,8 +271,8 @@ def _other_head(x: int, session: str) -> list[Frame]:
 
 
 Asked = tuple[Callable[[int, str], list[Frame]], ...]
-LAST = [HEAD, ANSWER, END]
 QUESTIONED = _call(4, "S"), opens(4), says(4, ROOTS), *REPLIED, says(4, response(5)), ends(4)
+TWO_HEADS = _call(4, "S"), LAST, _other_head(6, "S"), answers(6, response(5, {"n": 2}))
 TOLD = _told(4, "S"), opens(4), says(4, progress("t4")), says(4, response(4)), ends(4)
 
 
@@ -260,7 +280,8 @@ TOLD = _told(4, "S"), opens(4), says(4, progress("t4")), says(4, response(4)), e
     ("recorded", "known", "unknown"),
     [
         ((_call(4, "S"), LAST, *NEXT), [(_call, _next), (_next, _call)], [(_call, _call)]),
-        ((_call(4, "S"), LAST), [], [(_other_head, _call), (_stream,), (_delete, _call)]),
+        ((_call(4, "S"), LAST), [], [(_other_head,), (_stream,), (_delete, _call)]),
+        (TWO_HEADS, [(_call, _other_head)], [(_other_head, _call), (_other_head, _other_head)]),
         ((_call(4, "S"), LAST, *DELETED), [(_call, _delete)], [(_call, _delete, _call)]),
         ((*STREAM, *TOLD), [(_stream, _told), (_told, _stream)], [(_told, _told)]),
         ((*STREAM, *TOLD), [(_stream, _told_nothing)], [(_stream, _stream), (_other_stream,)]),

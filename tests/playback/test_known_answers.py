@@ -8,10 +8,13 @@ from collections.abc import Sequence
 from itertools import groupby
 from typing import Any
 
+import msgspec
 import pytest
 
 from mcpmock.cassette.model import Cassette
 from mcpmock.pipeline.pipeline import Pipeline
+from mcpmock.playback.answer_index import index_answers
+from mcpmock.playback.known_answers import EpisodeCursor
 from mcpmock.playback.player import PlayerOptions
 from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.session_selection import SessionSelection
@@ -402,3 +405,29 @@ def test_what_a_client_gets(
         assert heard(played, live, SessionSelection)[1], live
     for live in unknown:
         assert not heard(played, live, SessionSelection)[1], live
+
+
+def test_each_of_many_equal_calls_is_found_at_once() -> None:
+    """However many of them were answered before, and cancelled."""
+
+    class Counted(list[int]):
+        reads = 0
+
+        def __getitem__(self, at: Any) -> Any:
+            self.reads += 1
+            return super().__getitem__(at)
+
+    numbers, lines = Counted(range(200)), [c(call(n, "a")) for n in range(200)]
+    [recorded] = cassette(*lines).episodes()
+    index = index_answers(recorded)
+    assert index is not None
+    cursor = EpisodeCursor(0, msgspec.structs.replace(index, replies={b"1": numbers}))
+    named = []
+    for number in range(200):
+        assert cursor.find_reply(b"1") == number
+        cursor.use(number, 0.0)
+        assert cursor.find_call(b"%d" % number) == number
+        named.append(cursor._named)
+
+    assert numbers.reads < 2_000
+    assert named == [*range(1, 201)]
