@@ -16,8 +16,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.laws.test_known_answers import Planned
-from tests.support.conversations import Conversation
+from tests.support.conversations import Conversation, Planned
 from tests.support.http_conversations import HttpConversation
 
 _CHUNK = 500

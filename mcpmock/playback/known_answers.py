@@ -328,7 +328,7 @@ class KnownAnswers:
     def _follow_lead(self) -> None:
         lead = self.cursors[0]
         self._index = lead.index
-        self._waits = OverlapWaits(self.pace, lead.happened, last_activity=self.began)
+        self._waits = OverlapWaits(self.pace, lead.happened)
         self._release(NONE, self.began)
         self._look_ahead()
 

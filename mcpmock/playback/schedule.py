@@ -137,7 +137,6 @@ class Schedule:
 
     def begin(self, now: float) -> None:
         """Release the messages without causes."""
-        self.held.last_activity = now
         self._release([i for i, missing in enumerate(self._causes_missing) if not missing], now)
 
     def resume(self, began: float, pending: PendingMessages) -> None:

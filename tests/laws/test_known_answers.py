@@ -38,6 +38,7 @@ from tests.support import (
     ends,
     error,
     get,
+    hangs_up,
     in_session,
     notification,
     opens,
@@ -217,6 +218,17 @@ def test_the_other_transport(asked: bytes) -> None:
     assert over_exchanges[:2] == over_exchanges[2:]
 
 
+def test_a_stream_before_the_first_request() -> None:
+    """It may belong to any of the sessions: the player finds out."""
+    recording = over_http(in_session(2, *STREAM, *OPENING, _call(4, "S"), LAST))
+    heard = []
+    for kind in (SessionSelection, Planned):
+        played = replay_http(kind(recording, PlayerOptions()))
+        heard.append([played.hears(0, _stream(7, "L")), played.hears(1, post(8, INITIALIZE))])
+
+    assert heard[0] == heard[1]
+
+
 REFUSALS = [
     (),
     [],
@@ -270,8 +282,26 @@ def _other_head(x: int, session: str) -> list[Frame]:
     return post(x, call(5, "a"), session=session, **{"mcp-protocol-version": "2025-06-18"})
 
 
+LATER = _call(4, "S"), LAST
+GONE = _call, _delete, _stream
 Asked = tuple[Callable[[int, str], list[Frame]], ...]
 QUESTIONED = _call(4, "S"), opens(4), says(4, ROOTS), *REPLIED, says(4, response(5)), ends(4)
+
+
+def _left(x: int, session: str) -> list[Frame]:
+    return [*post(x, call(5, "a"), session=session)[:1], ends(x, "closed", C2S)]
+
+
+def _piece(x: int, session: str) -> list[Frame]:
+    head = post(x, call(5, "a"), session=session)[0]
+    return [head, Frame(C2S, b"noise", fact=HttpBody(), exchange=x)]
+
+
+def _hangs_up(x: int, session: str) -> list[Frame]:
+    del x, session
+    return [hangs_up(C2S)]
+
+
 TWO_HEADS = _call(4, "S"), LAST, _other_head(6, "S"), answers(6, response(5, {"n": 2}))
 TOLD = _told(4, "S"), opens(4), says(4, progress("t4")), says(4, response(4)), ends(4)
 
@@ -279,10 +309,11 @@ TOLD = _told(4, "S"), opens(4), says(4, progress("t4")), says(4, response(4)), e
 @pytest.mark.parametrize(
     ("recorded", "known", "unknown"),
     [
-        ((_call(4, "S"), LAST, *NEXT), [(_call, _next), (_next, _call)], [(_call, _call)]),
+        ((_call(4, "S"), LAST, *NEXT), [(_call, _next), (_next, _left, _call)], [(_call, _call)]),
         ((_call(4, "S"), LAST), [], [(_other_head,), (_stream,), (_delete, _call)]),
         (TWO_HEADS, [(_call, _other_head)], [(_other_head, _call), (_other_head, _other_head)]),
-        ((_call(4, "S"), LAST, *DELETED), [(_call, _delete)], [(_call, _delete, _call)]),
+        ((_call(4, "S"), LAST, *DELETED), [(_call, _delete)], [(_call, _delete, _call), (_piece,)]),
+        ((*STREAM, *LATER, *DELETED), [(_stream, _call, _delete, _hangs_up)], [GONE]),
         ((*STREAM, *TOLD), [(_stream, _told), (_told, _stream)], [(_told, _told)]),
         ((*STREAM, *TOLD), [(_stream, _told_nothing)], [(_stream, _stream), (_other_stream,)]),
         ((*QUESTIONED, *NEXT), [(_call, _reply, _next), (_call, _next)], [(_call, _reply, _reply)]),

@@ -34,6 +34,7 @@ from tests.support import (
     hangs_up,
     notification,
     progress,
+    replay,
     request,
     response,
     s,
@@ -126,6 +127,10 @@ CANCELLED = c(told(1)), s(progress(1)), c(cancelled(1)), s(progress(1, 2)), s(re
 THREE = (*TWO, c(call(3, "c")), s(response(3)), s(response(2)), s(response(1)))
 RESPELLED = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments":{},"name":"a"}}'
 
+UNKNOWN = call("unknown", "z"), cancelled("unknown"), b"noise"
+"""What only the player knows."""
+
+MANY = [call(n, f"{n}") for n in range(6)]
 CONVERSATIONS: list[tuple[Sequence[Line], list[Said], list[Said]]] = [
     # Calls, one by one and together; with ids of the client's own, and in another order.
     (
@@ -148,6 +153,12 @@ CONVERSATIONS: list[tuple[Sequence[Line], list[Said], list[Said]]] = [
             [call(3, "c"), call(2, "b"), 0.01, call(1, "a"), END],
         ],
         [],
+    ),
+    # A grace that was learned lasts.
+    (
+        (*map(c, MANY), *(s(response(n)) for n in range(6))),
+        [[MANY[0], 0.02, MANY[1], 0.02, MANY[2], 0.02, MANY[3], 0.01, MANY[4]]],
+        [[MANY[0], 0.02, MANY[1], 0.02, MANY[2], 0.02, MANY[3], UNKNOWN[0], MANY[4], 0.01]],
     ),
     # The same call again; a call in other words.
     (
@@ -364,11 +375,8 @@ CONVERSATIONS: list[tuple[Sequence[Line], list[Said], list[Said]]] = [
     ((c(CHANGED), *two_hellos(c(CHANGED))), [[CHANGED, hello()]], [[CHANGED, hello("two")]]),
     # The answer to a handshake names the revision that was asked for.
     (two_hellos(versions=(OLD, OLD)), [[hello("two", OLD)]], [[hello("one")], [hello("two")]]),
-    *(
-        (two_hellos(versions=versions), [], [[hello(name, live)] for name in ("one", "two")])
-        for versions in [(OLD, NEW), (NEW, OLD)]
-        for live in (OLD, NEW)
-    ),
+    (two_hellos(versions=(OLD, NEW)), [], [[hello(version=OLD)], [hello("two")]]),
+    (two_hellos(versions=(NEW, OLD)), [], [[hello("two", OLD)], [hello(version=OLD)]]),
     (
         (*discovers(1), *ONE, s(response(1)), TAKE, *discovers(2)),
         [],
@@ -380,8 +388,6 @@ CONVERSATIONS: list[tuple[Sequence[Line], list[Said], list[Said]]] = [
         [[PROBES[3], PROBES[1]]],
     ),
 ]
-UNKNOWN = call("unknown", "z"), cancelled("unknown"), b"noise"
-"""What only the player knows."""
 
 
 @pytest.mark.parametrize(("recorded", "known", "unknown"), CONVERSATIONS)
@@ -405,6 +411,19 @@ def test_what_a_client_gets(
         assert heard(played, live, SessionSelection)[1], live
     for live in unknown:
         assert not heard(played, live, SessionSelection)[1], live
+
+
+@pytest.mark.parametrize("kind", [SessionSelection, Planned])
+def test_a_session_that_ended_was_played(kind: type[SessionSelection]) -> None:
+    """The next clients get what nobody has got, as long as there is some."""
+    takes = [(*ONE, s(response(1, {"n": n})), TAKE) for n in range(3)]
+    selection = kind(cassette(*[line for take in takes for line in take][:-1]), PlayerOptions())
+    answers = []
+    for said in ([call(1, "a"), END], [call(1, "a")], [call(1, "a"), END], [END], [call(1, "a")]):
+        played = replay(selection)
+        answers.append([raw for one in said for raw in played.heard(one or hangs_up(C2S))])
+
+    assert answers == [[response(1, {"n": n})] if n is not None else [] for n in (0, 1, 2, None, 1)]
 
 
 def test_each_of_many_equal_calls_is_found_at_once() -> None:
