@@ -333,6 +333,57 @@ def test_what_needs_no_plan_over_http(
         assert _heard(SessionSelection, recorded, said) == _heard(Planned, recorded, said), said
 
 
+HIDDEN = "mcpmock:secret:session-id:1"
+UNKNOWN = call("unknown", "z")
+TOLD_BY_ID = _told(4, "S"), opens(4), says(4, progress("t4"), id="1"), says(4, response(4), id="2")
+
+
+@pytest.mark.parametrize(
+    ("recorded", "said"),
+    [
+        ((_call(4, "S"), *NEXT, LAST), (_call,)),
+        ((_call(4, "S"), *NEXT, opens(4), says(4, LOG), says(4, response(5)), ends(4)), (_call,)),
+        ((*STREAM, _call(4, "S"), *NEXT, says(3, LOG, id="1"), LAST), (_stream, _call)),
+        ((*TOLD, *NEXT), (_told,)),
+        ((*TOLD_BY_ID, ends(4), *NEXT), (_told,)),
+        ((*TOLD_BY_ID, ends(4), *NEXT), (_told_nothing,)),
+        ((*QUESTIONED, *NEXT), (_call,)),
+        (
+            (
+                *(get(3, session=HIDDEN), opens(3), _call(4, HIDDEN)),
+                *(says(3, notification("log", {"of": HIDDEN})), answers(4, response(5, [HIDDEN]))),
+            ),
+            (_stream, _call),
+        ),
+    ],
+)
+@pytest.mark.parametrize("odd", [[], [UNKNOWN]])
+def test_where_a_plan_takes_over_in_an_exchange(
+    recorded: Sequence[Frame | list[Frame]],
+    said: Sequence[Callable[[int, str], list[Frame]]],
+    odd: list[bytes],
+) -> None:
+    """While a part of it is still to come, the rest is the same."""
+    session = HIDDEN if HIDDEN in str(recorded) else "S"
+    opening = [
+        *(post(1, INITIALIZE), answers(1, WELCOME, mcp_session_id=session)),
+        *(post(2, INITIALIZED, session=session), accepts(2)),
+    ]
+    heard = []
+    for kind in (SessionSelection, Planned):
+        recording = over_http(in_session(2, *opening, *recorded))
+        played = replay_http(kind(recording, PlayerOptions()))
+        got = played.hears(0, post(901, INITIALIZE), post(902, INITIALIZED, session="live-1"))
+        got += played.hears(1, *(one(903 + x, "live-1") for x, one in enumerate(said)))
+        got += played.hears(1.001, *(post(910, one, session="live-1") for one in odd))
+        got += played.later(1.0015)
+        got += [str(played.pipeline.next_due), *played.later(1.01)]
+        got += played.hears(1.01, _next(911, "live-1"))
+        heard.append([*got, *played.later(9)])
+
+    assert heard[0] == heard[1]
+
+
 def test_the_next_as_written_is_what_a_search_finds(monkeypatch: pytest.MonkeyPatch) -> None:
     """A player that always searches answers the same."""
     found = [Conversation(seed, Planned).play() for seed in range(CHUNK)]

@@ -130,6 +130,7 @@ RESPELLED = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"arguments
 UNKNOWN = call("unknown", "z"), cancelled("unknown"), b"noise"
 """What only the player knows."""
 
+TOLD_MORE = c(told(9)), s(progress(9)), s(response(9))
 MANY = [call(n, f"{n}") for n in range(6)]
 CONVERSATIONS: list[tuple[Sequence[Line], list[Said], list[Said]]] = [
     # Calls, one by one and together; with ids of the client's own, and in another order.
@@ -159,6 +160,11 @@ CONVERSATIONS: list[tuple[Sequence[Line], list[Said], list[Said]]] = [
         (*map(c, MANY), *(s(response(n)) for n in range(6))),
         [[MANY[0], 0.02, MANY[1], 0.02, MANY[2], 0.02, MANY[3], 0.01, MANY[4]]],
         [[MANY[0], 0.02, MANY[1], 0.02, MANY[2], 0.02, MANY[3], UNKNOWN[0], MANY[4], 0.01]],
+    ),
+    (
+        (*map(c, MANY), *TOLD_MORE, *(s(response(n)) for n in range(6))),
+        [[MANY[0], 0.02, MANY[1], 0.02, MANY[2], 0.02, told(9), MANY[3], 0.01]],
+        [],
     ),
     # The same call again; a call in other words.
     (
@@ -192,6 +198,14 @@ CONVERSATIONS: list[tuple[Sequence[Line], list[Said], list[Said]]] = [
     (
         (c(told(1)), *OTHER, s(progress(1)), s(response(2)), s(progress(1)), s(response(1))),
         [[told(5), call(6, "b")], [call(2, "b"), told(1)], [call(2, "b"), 0.021, told(1)]],
+        [],
+    ),
+    (
+        (
+            *(*TOLD, c(told(2)), s(progress(2)), s(ASKS)),
+            *(s(response(2)), c(REPLY), s(progress(2, 2))),
+        ),
+        [[told(1), 0.001, told(2), 0.0012, REPLY, 0.01]],
         [],
     ),
     (
@@ -283,6 +297,7 @@ CONVERSATIONS: list[tuple[Sequence[Line], list[Said], list[Said]]] = [
     ),
     # What names a subscription.
     ((*ONE, s(response(1, SUBSCRIBED))), [[call("live", "a")], [call(2, "a")]], []),
+    ((*ONE, s(response(1, {"text": [SUBSCRIBED]}))), [[call("live", "a")]], []),
     # What was hidden: in answers, and in what the client asks.
     (
         (*TWO, s(response(2, {"token": HOLE})), s(response(1))),
@@ -311,6 +326,11 @@ CONVERSATIONS: list[tuple[Sequence[Line], list[Said], list[Said]]] = [
         ),
         [],
         [[call(n, "a", key="k") for n in order] for order in [(1, 2), (2, 1), (3, 2, 1)]],
+    ),
+    (
+        (*ONE, ("stderr", f"it is {HOLE}\n"), s(response(1)), s(LOG)),
+        [[call("x", "a")]],
+        [],
     ),
     # The ends.
     (
