@@ -184,8 +184,7 @@ class Schedule:
         self._enqueue(self.held.take_all(), now)
 
     def drop(self, position: int) -> None:
-        """Do not send this message."""
-        self.done.add(position)
+        """Do not send this message, which is done."""
         self.held.drop(position)
         self._requeue_endings(position)
 
@@ -281,6 +280,5 @@ class Schedule:
         for position in sorted(ready):
             planned = self.plan.messages[position]
             due = self._times.plan_message(planned, ready[position], now, floor)
-            if not self._times.paused:
-                floor = max(due, floor)
+            floor = max(due, floor)
             heapq.heappush(self._due, (due, position))
