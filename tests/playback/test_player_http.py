@@ -259,6 +259,18 @@ def test_pieces_of_a_long_request() -> None:
     assert f"8 {text(response(2))}" in played.hears(1, last)
 
 
+def test_a_request_that_is_too_long() -> None:
+    """It is refused, whatever it begins with, and answers nothing."""
+    raw = call(1, "a")
+    played = opened(post(3, raw), answers(3, response(1)))
+    player_of(played)._assembly._reassembly.max_bytes = 100
+    rest = Frame(C2S, b" " * 100, fact=Fragment(last=True), exchange=7)
+    heard = played.hears(1, [post(7, raw)[0], Frame(C2S, raw, fact=Fragment(), exchange=7), rest])
+
+    assert ("7 413 application/json", "7 eof") == (heard[0], heard[-1])
+    assert f"8 {text(response(1))}" in played.hears(2, post(8, raw))
+
+
 FORM = Frame(C2S, b"x=1", fact=HttpBody(unkept=True), exchange=7)
 UNKNOWN = [
     (post(7, INITIALIZED), ["7 202", "7 eof"]),
@@ -557,6 +569,15 @@ def test_stubs() -> None:
     assert ["7 202", "7 eof"] == played.hears(2, post(7, INITIALIZED))
     assert f"8 {JSON} session=live-1" in played.hears(3, post(8, INITIALIZE))
     assert ["9 200", "9 eof"] == played.hears(4, bodiless(9, "DELETE"))
+
+
+def test_streams_of_stubs_that_clients_leave() -> None:
+    """Nothing of them is kept."""
+    played = session(*ROUND, order="any")
+    for x in range(1, 6):
+        played.hears(x, get(x), [ends(x, "closed", C2S)])
+
+    assert [] == player_of(played)._repeats.playing
 
 
 def test_stubs_of_older_http() -> None:
