@@ -221,7 +221,7 @@ def test_any_order_plays_stubs() -> None:
     )
     for now, tool in enumerate("babba"):
         played.at(now, client=call(now, tool), to_client=response(now))
-    assert 0 == player_of(played).missed
+    assert (0, []) == (player_of(played).missed, player_of(played)._repeats.playing)
 
 
 @pytest.mark.parametrize(
@@ -419,12 +419,15 @@ def test_what_is_due_while_an_answer_is_repeated() -> None:
     events: list[Line] = [
         (0.0, "c2s", call(1, "slow")), (3.0, "s2c", response(1)),
         (4.0, "c2s", call(2, "quick")), (5.0, "s2c", response(2)),
+        (6.0, "c2s", call(3, "slowest")), (20.0, "s2c", response(3)),
     ]  # fmt: skip
     played = play(*events, pace=Pace(Timing.parse("recorded")), repeats="last")
     played.at(0, client=call(1, "slow")).at(3, to_client=response(1))
 
     played.at(10, client=call(3, "slow")).at(10.5, client=call(4, "quick"))
-    played.at(11.5, to_client=response(4)).at(13, to_client=response(3)).nothing_more()
+    played.at(11.5, to_client=response(4)).at(13, to_client=response(3))
+    played.at(20, client=call(5, "slowest")).at(20.5, client=call(6, "quick"))
+    played.at(21.5, to_client=response(6)).at(34, to_client=response(5)).nothing_more()
 
 
 def test_a_client_that_never_stops_talking() -> None:

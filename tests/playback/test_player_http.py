@@ -9,7 +9,8 @@ import msgspec
 import pytest
 
 from mcpmock.cassette.model import Cassette
-from mcpmock.playback.player import PlayerOptions, SessionSelection
+from mcpmock.playback.miss import Miss
+from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
 from mcpmock.playback.timing import Pace, Timing
 from mcpmock.protocol.messages import (
     C2S,
@@ -257,6 +258,20 @@ def test_pieces_of_a_long_request() -> None:
 
     assert [] == played.hears(1, [*heads, *first])
     assert f"8 {text(response(2))}" in played.hears(1, last)
+
+
+def test_a_batch_of_another_client_library() -> None:
+    """The note says which message it is, as that for a single request does."""
+    for wrap, name in ((batch, "a batch"), (bytes, "tools/call")):
+        steps = post(3, wrap(call(1, "a")), accept="*/*"), answers(3, wrap(response(1)))
+        played = session(*steps)
+        notes: list[Miss | PlayerNote] = []
+        player_of(played).report = notes.append
+        played.hears(1, post(7, wrap(call(2, "a")), accept="application/json"))
+
+        assert [(name, "matched in spite of other HTTP header fields")] == [
+            (one.method, one.text) for one in notes if isinstance(one, PlayerNote)
+        ]
 
 
 def test_a_request_that_is_too_long() -> None:

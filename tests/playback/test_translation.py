@@ -290,6 +290,7 @@ def test_where_nothing_is_translated(on_miss: str) -> None:
     notes = told(played)
     played.heard(INITIALIZE)
     played.heard(request(1, "tools/list"))
+    played.heard(modern(2, "tools/call", name="unknown", arguments={}))
 
     assert not [one for one in notes if isinstance(one, PlayerNote) and "transl" in one.text]
     assert not [one for one in notes if isinstance(one, Miss) and one.revisions]
@@ -737,5 +738,11 @@ def test_it_is_translated_once() -> None:
     played.heard(initialize("2025-06-18"))
     for n in (1, 2):
         played.heard(call(n, "unknown"))
+
+    assert [PlayerNote, Miss, Miss] == [type(one) for one in notes]
+    other = play_legacy()
+    notes = told(other)
+    for n in (1, 2):
+        other.heard(modern(n, "tools/call", name="unknown", arguments={}))
 
     assert [PlayerNote, Miss, Miss] == [type(one) for one in notes]
