@@ -24,7 +24,7 @@ from mcpmock.matching.paths import Place
 from mcpmock.protocol.contents import SECRET_MARK, is_content
 from mcpmock.protocol.messages import Request, decode, parse_items
 from mcpmock.protocol.mirrored_headers import is_mirror
-from mcpmock.protocol.raw_json import Span, elements, splice, walk
+from mcpmock.protocol.raw_json import Span, splice, walk
 from mcpmock.redaction.encodings import encode_percent
 from mcpmock.redaction.json_escapes import SPELLINGS, spelling_of
 from mcpmock.redaction.placeholders import (
@@ -124,7 +124,7 @@ class _TakeTexts:
         payload = bytes(event.m)
         if event.d == "c2s":
             self._learn(payload)
-        new = self._message(payload) if self._holes else payload
+        new = self._json(payload, is_content) if self._holes else payload
         return event if new == payload else msgspec.structs.replace(event, m=msgspec.Raw(new))
 
     def _head(self, event: Event) -> Event:
@@ -172,12 +172,6 @@ class _TakeTexts:
                 shapes = self._shapes.setdefault(word[0], [])
                 if shape not in shapes:
                     insort(shapes, shape, key=lambda one: -one.size)
-
-    def _message(self, raw: bytes) -> bytes:
-        spans = elements(raw)
-        if spans is not None:
-            return splice(raw, [(span, self._message(raw[slice(*span)])) for span in spans])
-        return self._json(raw, is_content)
 
     def _text(self, text: str) -> str:
         hole = self._holes.get(text)
