@@ -222,6 +222,9 @@ HOLE = "mcpmock:secret:token:1"
         ("$.arguments.a", [{"a": "Oslo", "b": "Rome"}], [{"a": "x", "b": "Rome"}], True),
         ("$.arguments.a", [{"a": "Oslo", "b": "Rome"}], [{"a": "x", "b": "y"}], False),
         ("$.message", [{"a": "Bergen"}], [{"a": "x"}], False),
+        ("tools/call f $.arguments.a", [{"a": "Oslo"}], [{"a": "x"}], True),
+        ("tools/call g $.arguments.a", [{"a": "Oslo"}], [{"a": "x"}], False),
+        ("$.name", [{"a": "f"}], [{"a": "x"}], False),
         # An empty text is found everywhere, so it is no variable.
         ("$.arguments.a", [{"a": "", "b": ""}], [{"a": "x", "b": ""}], True),
         ("$.arguments.a", [{"a": "", "b": ""}], [{"a": "x", "b": "x"}], False),
@@ -343,6 +346,18 @@ def test_a_header_that_repeats_the_text_repeats_the_live_one() -> None:
 
     heard = played.hears(0.0, post(5, call(5, "f", region="us"), mcp_param_region="us", **fields))
     assert '"text":"us"' in str(heard)
+
+
+def test_a_header_that_says_the_same_by_chance_stays() -> None:
+    """A field that repeats nothing of the body has no variable."""
+    fields = {"mcp_method": "tools/call", "mcp_name": "f"}
+    asked_for = post(1, call(1, "f", media="application/json"), **fields)
+    recorded = over_http(in_session(1, asked_for, answers(1, response(1))))
+    rules = MatchRules.parse(echo=["$.arguments.media"])
+    played = replay_http(recorded, stateless=True, rules=rules)
+
+    live = post(5, call(5, "f", media="text/csv"), **fields)
+    assert f"5 {response(5).decode()}" in played.hears(0.0, live)
 
 
 def test_of_texts_that_begin_alike_the_longest_is_meant() -> None:

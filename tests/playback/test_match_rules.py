@@ -167,6 +167,13 @@ def test_a_list_in_any_order(rules: list[str], live: Any, answered: bool) -> Non
     assert ("yes" if answered else None) == client.call("f", tags=live)
 
 
+def test_a_text_is_no_list_in_any_order() -> None:
+    """Whichever of the two it is."""
+    client = asked(("f", {"tags": "abac"}, "yes"), like=["$.arguments.tags=unordered"])
+
+    assert None is client.call("f", tags=["c", "a", "b", "a"])
+
+
 def test_a_long_list_in_any_order() -> None:
     """Its members are the same to the value: more than 200 are not compared in pairs."""
     rules = ["$.arguments.tags=unordered", "$.arguments.tags[0]=number"]
@@ -423,6 +430,16 @@ def test_handshakes_know_no_rules() -> None:
 
     assert 1 == client.raw(request(1, "initialize", {"a": 2}))
     assert None is client.raw(request(1, "initialize", {"a": 2}))
+
+
+@pytest.mark.parametrize("noise", [b"noise", response(5), b'{"jsonrpc":"2.0","method":"n"}'])
+def test_what_asks_nothing_beside_rules(noise: bytes) -> None:
+    """No rule is for it, and none is in its way."""
+    recorded = cassette(c(noise), *lines(("f", {"a": 1}, 1)))
+    client = Asked(recorded, {"ignore": ["$", "$..a"]})
+
+    assert [] == client.script.heard(noise)
+    assert 1 == client.call("f", a=2)
 
 
 def test_what_is_nested_too_deeply_matches_by_its_bytes() -> None:
