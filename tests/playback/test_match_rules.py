@@ -479,6 +479,8 @@ def test_a_header_that_mirrors_a_loosened_argument_is_loosened() -> None:
     assert "-31999" in str(status("us", "1"))
     assert "-31999" in str(status("us", "2", rule))
     assert "-31999" in str(status("xx", "1", rule))
+    missed = str(status("us", "1", rule, many=2))
+    assert [True, False] == ["$.arguments.n" in missed, "header.mcp-param-region" in missed]
     assert '"said":1' in str(status(None, "1", rule, us=None))
     assert "-31999" in str(status("us", "1", rule, us=None))
     assert '"said":1' in str(status("eu", "2", "$.arguments.n", us="eu", many=2))
