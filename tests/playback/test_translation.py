@@ -204,7 +204,8 @@ def test_only_the_first_discovery_counts() -> None:
 
 def test_a_server_that_never_named_itself() -> None:
     """It has a name all the same, which legacy clients insist on."""
-    played = play_modern(c(modern(1, "prompts/list")), s(response(1, {"prompts": []})))
+    listed = [c(modern(1, "prompts/list")), s(response(1, {"prompts": []}))]
+    played = play_modern(*listed, c(modern(2, "mine/own")), s(response(2, ["mine"])))
     result = values(played.heard(initialize("2025-06-18")))[0]["result"]
 
     assert {"name": "recorded server", "version": ""} == result["serverInfo"]
@@ -408,7 +409,7 @@ NAMED = {"protocolVersion": "2024-11-05", "supportedVersions": ["2026-07-28"]}
         ([PROBE, s(error("p", METHOD_NOT_FOUND)), *OPENING], ["2025-11-25"]),
         ([PROBE, s(response("p", {"supportedVersions": ["2025-06-18", 1]}))], []),
         ([PROBE, s(response("p", {"supportedVersions": ["2026-07-28"]}))], ["2026-07-28"]),
-        ([PROBE, s(response("p", {"supportedVersions": "2026-07-28"}))], []),
+        ([PROBE, s(response("p", {"supportedVersions": {"2026-07-28": 1}}))], []),
         ([c(modern(1, "tools/list"))], ["2026-07-28"]),
         ([c(modern(1, "tools/list").replace(b"2026-07-28", b"2025-06-18"))], []),
         ([c(notification("n", {"_meta": META}))], []),
@@ -556,6 +557,14 @@ def test_the_fields_of_a_legacy_session() -> None:
         ("POST", [*JSON_ACCEPTED, *session]),
         (400, [("content-type", "application/json")]),
     ] == heads_of(recorded, "2025-06-18")
+
+
+def test_the_handshake_stands_before_the_first_message() -> None:
+    """A request without one, such as for a stream, may come before it."""
+    steps = get(1), accepts(1, 405), post(2, modern(1, "tools/list"))
+    heads = heads_of(over_http(in_session(1, *steps)), "2025-06-18")
+
+    assert ["GET", 405, "POST", 200, "POST", 202, "POST"] == [what for what, _ in heads]
 
 
 @pytest.mark.parametrize(
