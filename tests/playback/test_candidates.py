@@ -278,6 +278,7 @@ def test_a_call_that_is_cancelled_twice() -> None:
     assert (True, [notification("n1")]) == cancels(5)
     assert (True, [notification("n2"), response(5)]) == cancels(5)
     assert (True, []) == cancels(5)
+    assert [0, 2, 4] == [*played.matcher.happened]
 
 
 def test_a_client_that_will_send_nothing_more() -> None:
@@ -382,3 +383,22 @@ def test_what_was_left_over_of_exchanges() -> None:
     assert [[response(1)], [response(1), notification("n")]] == found
     raws(played, 0.0)
     assert [] == played.unsent
+
+
+def test_a_new_lead_says_what_waits_for_nothing() -> None:
+    """Unless the former one has said as much; what is equal counts first."""
+    banner, other = notification("n", {"pid": 1}), notification("n", {"pid": 2})
+    answered = c(request(1, "a")), s(response(1))
+
+    def said(first: list[Line], second: list[Line]) -> list[bytes]:
+        plans = plan_of(*first, *answered), plan_of(*second, c(request(2, "b")), s(response(2)))
+        both = Candidates([Candidate(Matcher(RequestIndex(plan))) for plan in plans])
+        both.begin(0.0)
+        raws(both.all[0], 0.0)
+        both.accept_request(ClientMessage(c2s(request(2, "b"))), 1.0, keep=False)
+        [lead] = both.all
+        return raws(lead, 1.0)
+
+    assert [banner, response(2)] == said([], [s(banner)])
+    assert [response(2)] == said([s(other)], [s(banner)])
+    assert [other, response(2)] == said([s(banner)], [s(other), s(banner)])
