@@ -33,6 +33,7 @@ from tests.support import (
     response,
     s,
     says,
+    shown,
 )
 
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -402,3 +403,46 @@ def test_a_new_lead_says_what_waits_for_nothing() -> None:
     assert [banner, response(2)] == said([], [s(banner)])
     assert [response(2)] == said([s(other)], [s(banner)])
     assert [other, response(2)] == said([s(banner)], [s(other), s(banner)])
+
+
+@pytest.mark.parametrize("over", ["stdio", "http"])
+def test_a_new_lead_goes_on_with_the_calls_under_way(over: str) -> None:
+    """For each call as much counts as sent as was sent for it, and the head of its response."""
+    a, d = request(1, "a", token=1), request(2, "d", token=2)
+    first = [(1, a, [progress(1, 1), progress(1, 2)]), (2, d, [])]
+    second = [(1, a, [progress(1, 3)]), (2, d, [progress(2, 4)])]
+    both = Candidates(
+        [_under_way(first, over), _under_way([*second, (3, request(3, "b"), [])], over)]
+    )
+    both.begin(0.0)
+
+    def hears(x: int, raw: bytes) -> list[str]:
+        live = ClientMessage(c2s(raw))
+        if over == "http":
+            head, message = post(x, raw)
+            assert isinstance(head.fact, HttpRequest)
+            live = ClientMessage(message, head.fact)
+        both.accept_request(live, 1.0, keep=False)
+        assert both.lead is not None
+        return [line.partition(" ")[2] for line in shown(both.lead.send_due(1.0))]
+
+    head = ["200 text/event-stream"] if over == "http" else []
+    assert [*head, *map(bytes.decode, (progress(7, 1), progress(7, 2)))] == hears(
+        7, request(7, "a", token=7)
+    )
+    assert head == hears(8, request(8, "d", token=8))
+    assert sorted([*head, progress(8, 4).decode()]) == sorted(hears(9, request(9, "b")))
+
+
+def _under_way(calls: list[tuple[int, bytes, list[bytes]]], over: str) -> Candidate:
+    """A candidate of calls of which nothing but this was said."""
+    if over == "stdio":
+        events = [line for _, raw, told in calls for line in (c(raw), *map(s, told))]
+        return Candidate(Matcher(RequestIndex(plan_of(*events))))
+    steps = [
+        step
+        for x, raw, told in calls
+        for step in (post(x, raw), opens(x), *(says(x, one) for one in told))
+    ]
+    [episode] = over_http(in_session(2, *steps)).episodes()
+    return Candidate(Matcher(RequestIndex(build_plan(episode))))
