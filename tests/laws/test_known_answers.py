@@ -92,6 +92,10 @@ def _reply(x: int, session: str) -> list[Frame]:
     return post(x, response(1, {"roots": []}), session=session)
 
 
+def _cancel(x: int, session: str) -> list[Frame]:
+    return post(x, cancelled(5), session=session)
+
+
 def _delete(x: int, session: str) -> list[Frame]:
     return bodiless(x, "DELETE", session=session)
 
@@ -163,6 +167,32 @@ LOGGED = *STREAM, _call(4, "S"), opens(4), *NEXT, says(3, LOG), says(4, LOG), ST
         ),
         ((*CROSSED, says(6, response(5)), [ends(4), ends(6)], *DELETED), (_call, _delete, _next)),
         ((*LOGGED, *DELETED, ends(3)), (_stream, _call, _delete, _next)),
+        # A call is cancelled, and answered all the same or never.
+        *(
+            ((*STREAM, *first, _cancel(5, "S"), accepts(5), *then, *NEXT), (_stream, *said))
+            for first, then in [
+                ((_call(4, "S"), opens(4)), ()),
+                ((_call(4, "S"), opens(4)), (ends(4),)),
+                ((_call(4, "S"), opens(4)), ([*says(4, response(5)), ends(4)],)),
+                ((_call(4, "S"),), (answers(4, response(5)),)),
+                ((_call(4, "S"), answers(4, response(5))), ()),
+            ]
+            for said in [(_call, _next), (_call, _cancel, _next)]
+        ),
+        # What comes ahead of a head, or behind an answer.
+        *(
+            ((*STREAM, _call(4, "S"), *carried, *NEXT), (_stream, _call, _next))
+            for carried in [
+                (says(4, response(5)), ends(4)),
+                (says(4, LOG), *answers(4, response(5))),
+                (says(4, response(5)), *opens(4), ends(4)),
+                (*answers(4, response(5))[:2], says(4, LOG), ends(4)),
+                (*answers(4, response(5))[:2], says(4, b"", id="p3")[:1], ends(4)),
+                (opens(4), says(4, response(5)), says(4, LOG), ends(4)),
+                (opens(4), says(4, response(5)), says(4, b"", id="p3")[:1], ends(4)),
+                (opens(4), says(4, response(5)), opens(4), ends(4)),
+            ]
+        ),
         # What comes on an exchange that is over.
         ((_call(4, "S"), answers(4, response(5)), ends(4), *NEXT), (_call, _next)),
         ((_call(4, "S"), opens(4), *STREAMED, ends(4), *NEXT), (_call, _next)),
