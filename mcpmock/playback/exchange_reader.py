@@ -104,6 +104,7 @@ class ExchangeReader(IndexReader):
         for one in self._exchanges.values():
             if not (one.over or one.ends_session or (one.opens_stream and one.streams)):
                 raise NotOrdinary
+            self._send_fields(one)
         ids = frozenset(self._session_ids)
         found = ExchangeIndex(self._numbers, self._profiles, self._parts, self._bodiless, ids)
         return replace(index, exchanges=found)

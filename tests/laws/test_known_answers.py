@@ -96,6 +96,38 @@ def _cancel(x: int, session: str) -> list[Frame]:
     return post(x, cancelled(5), session=session)
 
 
+def _tracked(x: int, session: str) -> list[Frame]:
+    return post(x, request(7, "tools/call", {"name": "t"}, token="t"), session=session)
+
+
+def _tell(x: int, session: str) -> list[Frame]:
+    return post(x, INITIALIZED, session=session)
+
+
+def _resume(x: int, session: str) -> list[Frame]:
+    return get(x, session=session, last_event_id="q1")
+
+
+def _options(x: int, session: str) -> list[Frame]:
+    return bodiless(x, "OPTIONS", session=session)
+
+
+def _get_with_body(x: int, session: str) -> list[Frame]:
+    return [*get(x, session=session, content_length="2"), Frame(C2S, b"{}", exchange=x)]
+
+
+def _delete_with_body(x: int, session: str) -> list[Frame]:
+    return [
+        *bodiless(x, "DELETE", session=session, content_length="2"),
+        Frame(C2S, b"{}", exchange=x),
+    ]
+
+
+def _leave(x: int, session: str) -> list[Frame]:
+    del session
+    return [ends(x - 1, "closed", C2S)]
+
+
 def _delete(x: int, session: str) -> list[Frame]:
     return bodiless(x, "DELETE", session=session)
 
@@ -111,6 +143,9 @@ PRIMED = _call(4, "S"), opens(4), says(4, b"", id="p1")[:1]
 PRIMED_AGAIN = says(4, b"", id="p2")[:1]
 STREAM_PRIMED = says(3, b"", id="q1")[:1]
 ANSWERED_LATER = *REPLIED, says(4, response(5), event="message"), ends(4)
+PAIR = _tracked(7, "S"), opens(7), _call(4, "S"), opens(4)
+ANSWERED_PAIR = [*says(7, response(7)), ends(7)], [*says(4, response(5)), ends(4)]
+ANSWERED_CALL = answers(4, response(5))
 DELETED = _delete(8, "S"), accepts(8, 200)
 LOGGED = *STREAM, _call(4, "S"), opens(4), *NEXT, says(3, LOG), says(4, LOG), STREAMED[0], ends(4)
 
@@ -192,6 +227,48 @@ LOGGED = *STREAM, _call(4, "S"), opens(4), *NEXT, says(3, LOG), says(4, LOG), ST
                 (opens(4), says(4, response(5)), says(4, b"", id="p3")[:1], ends(4)),
                 (opens(4), says(4, response(5)), opens(4), ends(4)),
             ]
+        ),
+        # The last that a stream carries is an event without data.
+        *(
+            ((*STREAM, *first, STREAM_PRIMED, *left, *then), (_stream, _next, *said))
+            for first in [(), (STREAM_PRIMED,), (says(3, LOG),)]
+            for left in [(), (ends(3, "closed", C2S),)]
+            for then in [NEXT, (*NEXT, *DELETED)]
+            for said in [(), (_delete,)]
+        ),
+        ((*NEXT, *STREAM, STREAM_PRIMED), (_stream, _next)),
+        ((*NEXT, *STREAM, STREAM_PRIMED), (_next, _stream)),
+        # What belongs to no call, or to that of another exchange.
+        *(
+            ((*STREAM, *PAIR, *carried, *ANSWERED_PAIR, *NEXT), (_stream, *said))
+            for carried in [
+                *(says(x, progress("t")) for x in (3, 4, 7)),
+                *(says(x, progress("u")) for x in (3, 4)),
+                *(says(x, LOG) for x in (3, 4)),
+                *(says(x, b'{"neither":"this nor that"}') for x in (3, 4)),
+                *(says(x, error(b"null")) for x in (3, 4)),
+            ]
+            for said in [(_tracked, _call, _next), (_call, _tracked)]
+        ),
+        ((*STREAM, *NEXT, says(3, LOG)), (_stream, _next)),
+        ((*STREAM, *NEXT, says(3, LOG)), (_next, _stream)),
+        ((_tell(7, "S"), opens(7), says(7, LOG), ends(7), *NEXT), (_tell, _next)),
+        ((_tell(7, "S"), opens(7), ends(7), *NEXT), (_next, _tell)),
+        ((_call(4, "S"), _next(6, "S"), answers(6, response(6)), ANSWERED_CALL), (_call, _next)),
+        ((_call(4, "S"), _next(6, "S"), ANSWERED_CALL, answers(6, response(6))), (_call, _next)),
+        # A call that is refused, or left.
+        ((_call(4, "S"), answers(4, response(5), 400), *NEXT), (_call, _next)),
+        ((_call(4, "S"), accepts(4, 404), *NEXT), (_call, _next)),
+        *(
+            ((_call(4, "S"), *head, ends(4, "closed", C2S), *NEXT), said)
+            for head in [(), (opens(4),), (opens(4), says(4, LOG)), (answers(4, response(5))[:1],)]
+            for said in [(_call, _leave, _next), (_call, _next)]
+        ),
+        # Other requests.
+        *(
+            ((*STREAM, STREAM_PRIMED, asked(7, "S"), answered, *NEXT), (_stream, asked, _next))
+            for asked in [_resume, _options, _get_with_body, _delete_with_body]
+            for answered in [opens(7), accepts(7, 200), accepts(7, 405)]
         ),
         # What comes on an exchange that is over.
         ((_call(4, "S"), answers(4, response(5)), ends(4), *NEXT), (_call, _next)),

@@ -62,8 +62,7 @@ class OverlapFinder:
         if event > self._disordered_until:
             start, stop = self.ranks[event] + 1, len(self.ranks)
             return Overlaps(start, stop) if start < stop else NO_OVERLAPS
-        others = tuple(sorted(other for other in self.ranks if other > event))
-        return Overlaps(others=others) if others else NO_OVERLAPS
+        return Overlaps(others=tuple(sorted(other for other in self.ranks if other > event)))
 
 
 AGREED_VERSION_PATH = ("result", "protocolVersion")

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import json
+
 from mcpmock.playback.plan.builder import build_plan
-from mcpmock.playback.plan.plan import NO_OVERLAPS, ReplayPlan
-from mcpmock.protocol.messages import ExchangeEnd, Frame
+from mcpmock.playback.plan.plan import NO_OVERLAPS, OverlapFinder, Overlaps, ReplayPlan
+from mcpmock.protocol.messages import S2C, Frame, HttpBody
 from tests.support import (
     LOG,
     accepts,
     answers,
+    batch,
     c,
     call,
     ends,
+    error,
     get,
     in_session,
     logs,
@@ -20,6 +24,7 @@ from tests.support import (
     plan_of,
     post,
     progress,
+    replies,
     request,
     response,
     s,
@@ -44,7 +49,38 @@ def test_what_only_http_needs() -> None:
 
     details = [one.frame for one in whole.messages if one.is_http_detail]
     assert ["1 200 text/event-stream", "1 ", "1 eof"] == shown(details)
-    assert not any(one.is_http_detail for one in plan_of(c(call(1, "a")), s(response(1))).messages)
+    page = http(
+        post(1, call(1, "a")), replies(1, 500), Frame(S2C, b"-", fact=HttpBody(), exchange=1)
+    )
+    assert all(one.is_http_detail for one in page.messages)
+    bare = plan_of(c(call(1, "a")), ("stderr", "x"), s(response(1)))
+    assert not any(one.is_http_detail for one in bare.messages)
+
+
+def test_overlaps_of_bodies_that_came_late() -> None:
+    """A request that was answered ahead of its body counts as recorded with its body."""
+    requests = OverlapFinder()
+    for event in (10, 5, 20, 30):
+        requests.add(event)
+
+    assert [(10, 20, 30), (20, 30)] == [requests.after(event).others for event in (5, 10)]
+    assert [Overlaps(3, 4), NO_OVERLAPS] == [requests.after(event) for event in (20, 30)]
+    assert Overlaps(0, 4) == requests.all()
+
+
+def test_the_answers_to_a_client_event() -> None:
+    """Results and errors of all calls in it, and nothing else that they brought."""
+    asked = c(batch(request(1, "a", token="t"), request(2, "b")))
+    whole = plan_of(asked, s(progress("t")), s(error(2)), s(response(1, {"n": 1})))
+    [event] = whole.client_events.values()
+
+    told = [json.loads(raw or b"") for raw in whole.answers(event)]
+    assert [json.loads(error(2))["error"], {"n": 1}] == told
+
+
+def test_what_has_its_place_in_strict_order() -> None:
+    """Messages; a stream may be opened at any time."""
+    assert [2] == http(get(1), post(2, call(1, "a"))).in_order
 
 
 def test_an_excerpt_is_what_belongs_to_one_request() -> None:
@@ -120,6 +156,6 @@ def test_an_excerpt_ends_without_other_calls() -> None:
         post(1, call(1, "a")), opens(1), says(1, response(1)),
         post(2, call(2, "b")), [*says(1, response(2)), ends(1)], accepts(2),
     )  # fmt: skip
-    [end] = [one for one in whole.excerpt(1).messages if isinstance(one.frame.fact, ExchangeEnd)]
+    *_, other, end = whole.excerpt(1).messages
 
-    assert {1} == end.causes
+    assert ({1, 5}, {1}) == (other.causes, end.causes)
