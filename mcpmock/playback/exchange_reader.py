@@ -204,7 +204,6 @@ class ExchangeReader(IndexReader):
             return
         if exchange is None or exchange.number == NONE or exchange.over:
             raise NotOrdinary
-        self._present = exchange
         if event.d == "c2s":
             if not (exchange.opens_stream and exchange.streams and type(fact) is ExchangeEnd):
                 raise NotOrdinary
@@ -222,8 +221,7 @@ class ExchangeReader(IndexReader):
             raise NotOrdinary
 
     def _note_request_head(self, place: int, x: int, head: HttpRequest) -> None:
-        opens_stream = head.method == "GET" and not head.has_body
-        ends_session = head.method == "DELETE" and not head.has_body
+        opens_stream, ends_session = head.method == "GET", head.method == "DELETE"
         profile = fingerprint(head, with_path=opens_stream or ends_session)
         if LAST_EVENT in profile or not (opens_stream or ends_session or head.method == "POST"):
             raise NotOrdinary

@@ -108,6 +108,15 @@ def _resume(x: int, session: str) -> list[Frame]:
     return get(x, session=session, last_event_id="q1")
 
 
+def _elsewhere(x: int, session: str) -> list[Frame]:
+    return get(x, session=session, last_event_id="unknown")
+
+
+def _put(x: int, session: str) -> list[Frame]:
+    head = bodiless(x, "PUT", session=session, content_length="9")
+    return [*head, *_call(x, session)[1:]]
+
+
 def _options(x: int, session: str) -> list[Frame]:
     return bodiless(x, "OPTIONS", session=session)
 
@@ -243,10 +252,10 @@ LOGGED = *STREAM, _call(4, "S"), opens(4), *NEXT, says(3, LOG), says(4, LOG), ST
             ((*STREAM, *PAIR, *carried, *ANSWERED_PAIR, *NEXT), (_stream, *said))
             for carried in [
                 *(says(x, progress("t")) for x in (3, 4, 7)),
-                *(says(x, progress("u")) for x in (3, 4)),
-                *(says(x, LOG) for x in (3, 4)),
-                *(says(x, b'{"neither":"this nor that"}') for x in (3, 4)),
-                *(says(x, error(b"null")) for x in (3, 4)),
+                *(says(x, progress("u")) for x in (3, 4, 7)),
+                *(says(x, LOG) for x in (3, 4, 7)),
+                *(says(x, b'{"neither":"this nor that"}') for x in (3, 4, 7)),
+                *(says(x, error(b"null")) for x in (3, 4, 7)),
             ]
             for said in [(_tracked, _call, _next), (_call, _tracked)]
         ),
@@ -256,6 +265,27 @@ LOGGED = *STREAM, _call(4, "S"), opens(4), *NEXT, says(3, LOG), says(4, LOG), ST
         ((_tell(7, "S"), opens(7), ends(7), *NEXT), (_next, _tell)),
         ((_call(4, "S"), _next(6, "S"), answers(6, response(6)), ANSWERED_CALL), (_call, _next)),
         ((_call(4, "S"), _next(6, "S"), ANSWERED_CALL, answers(6, response(6))), (_call, _next)),
+        # The end of a response is not recorded, or its message.
+        *(
+            ((*STREAM, _call(4, "S"), *begun, *NEXT), (_stream, _call, _next))
+            for begun in [
+                (),
+                (ANSWERED_CALL[:1],),
+                (ANSWERED_CALL[:2],),
+                (opens(4),),
+                (opens(4), says(4, response(5))),
+            ]
+        ),
+        # The answer to a DELETE is a message, or its client leaves, or it ends twice.
+        *(
+            ((*STREAM, _delete(7, "S"), *answered, *NEXT), (_stream, *said))
+            for answered in [
+                (answers(7, error(0), 405),),
+                ([replies(7, 200)], ends(7, "closed", C2S)),
+                (accepts(7, 200), ends(7)),
+            ]
+            for said in [(_next,), (_delete, _next), (_next, _delete)]
+        ),
         # A call that is refused, or left.
         ((_call(4, "S"), answers(4, response(5), 400), *NEXT), (_call, _next)),
         ((_call(4, "S"), accepts(4, 404), *NEXT), (_call, _next)),
@@ -267,7 +297,7 @@ LOGGED = *STREAM, _call(4, "S"), opens(4), *NEXT, says(3, LOG), says(4, LOG), ST
         # Other requests.
         *(
             ((*STREAM, STREAM_PRIMED, asked(7, "S"), answered, *NEXT), (_stream, asked, _next))
-            for asked in [_resume, _options, _get_with_body, _delete_with_body]
+            for asked in [_resume, _elsewhere, _options, _put, _get_with_body, _delete_with_body]
             for answered in [opens(7), accepts(7, 200), accepts(7, 405)]
         ),
         # What comes on an exchange that is over.
