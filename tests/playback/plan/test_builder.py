@@ -281,15 +281,21 @@ def test_the_end_after_the_clients_end_is_no_cue() -> None:
 
 
 def test_an_answer_to_nothing() -> None:
-    """An answer of the client that no request of the server was for is a message as others."""
-    found = plan_of(c(request(1, "a")), c(response(9)), s(response(1)))
+    """An answer of the client that no request of the server was for is a message as others; so is
+    the cancel of an unknown call.
+    """
+    found = plan_of(c(request(1, "a")), c(response(9)), c(cancelled(9)), s(response(1)))
 
+    assert {} == found.cancels
     assert ({}, [{0}]) == (found.replies, [set(planned.causes) for planned in found.messages])
 
 
 def test_what_ends_a_session_overlaps_all_calls() -> None:
-    """The end of the process does, and that of the stream of HTTP+SSE; that of a GET does not."""
-    asked = post(2, A), accepts(2), post(3, call(2, "b")), accepts(3)
+    """The end of the process does, and that of the stream of HTTP+SSE; that of a GET waits for all
+    that it carried instead.
+    """
+    told = says(1, response(1), event="message")
+    asked = post(2, A), accepts(2), told, post(3, call(2, "b")), accepts(3)
     streams = [
         http(get(1), opens(1), says(1, b"/m", event=event), *asked, ends(1))
         for event in ("endpoint", "message")
@@ -297,7 +303,8 @@ def test_what_ends_a_session_overlaps_all_calls() -> None:
     crash = plan_of(c(request(1, "a")), c(request(2, "b")), GONE, ("end", {"exit": 7}))
 
     assert [(0, 1), (0, 1)] == overlapped(crash)
-    assert [(5, 9), ()] == [overlapped(found)[-1] for found in streams]
+    assert [(5, 11), ()] == [overlapped(found)[-1] for found in streams]
+    assert [[0, 11], [0, 5, 11]] == [sorted(found.messages[-1].causes) for found in streams]
 
 
 def test_the_end_of_a_response_waits_for_all_that_it_carried() -> None:
