@@ -376,11 +376,13 @@ def test_races_that_make_no_sense(run: pytest.Pytester) -> None:
             "*has no answered call for races=*'x'*",
         ),
         ("weather.jsonl", ", races=dict(tool='x'), reactions=['odd']", "*no reaction 'odd'*"),
+        ("weather.jsonl", ", races='x'", "*no match 'x': say which messages*"),
+        ("weather.jsonl", ", races=dict(tol='x')", "*no key 'tol' of a match*"),
         ("none.jsonl", ", races=dict(tool='x')", "*there is no cassette*none.jsonl*"),
     ):
-        result = suite(run, marked.format(file, more))
+        result = suite(run, marked.format(file, more) + "def test_fine(): pass\n")
 
-        result.assert_outcomes(errors=1)
+        result.assert_outcomes(passed=1, errors=1)
         result.stdout.fnmatch_lines([told])
         result.stdout.no_fnmatch_line("*races.py:*")
 

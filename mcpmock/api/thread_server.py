@@ -15,7 +15,8 @@ from typing import Any
 from mcpmock.faults.control import FaultControl
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.playback.miss import Miss
-from mcpmock.printable import printable
+from mcpmock.printable import did_you_mean, many, printable
+from mcpmock.protocol.methods import METHODS
 from mcpmock.sessions.local_front import ServerPlace
 
 from .log import Call, Log
@@ -149,7 +150,8 @@ class ThreadServer:
     def assert_called(
         self, method: str, *, times: int | None = None, tool: str | None = None
     ) -> None:
-        """Raise AssertionError unless clients sent it at least once, or exactly `times` times.
+        """Raise AssertionError unless clients sent it at least once, or exactly `times` times; and
+        if the method looks misspelled, where that is never.
 
         >>> with mcpmock.serve("weather.jsonl") as server:
         ...     server.assert_called("tools/call", tool="get_weather")
@@ -158,11 +160,12 @@ class ThreadServer:
         """
         __tracebackhide__ = True
         count = len(self.requests(method, tool=tool))
-        if count == times or (times is None and count):
+        hint = "" if count or method in METHODS else did_you_mean(method, METHODS)
+        if not hint and (count == times or (times is None and count)):
             return
-        expected = "at least once" if times is None else f"{times} times"
+        expected = "at least once" if times is None else many(times, "time")
         name = method if tool is None else f"{method} {tool}"
-        raise self._failure(f"{name} was called {count} times, expected {expected}")
+        raise self._failure(f"{name} was called {many(count, 'time')}, expected {expected}{hint}")
 
     def assert_order(self, *names: str) -> None:
         """Raise AssertionError unless clients sent these in this order; other calls may come in

@@ -349,6 +349,10 @@ def _explain_damage(line: bytes) -> str:
         return f"not {what}: {explain_json(line)}"
     if isinstance(event, Header):
         return "not a header"
+    try:
+        line.decode()
+    except UnicodeDecodeError:
+        return "not an event: not UTF-8; save the file as UTF-8"
     if _count_payloads(event) == 1:
         return "not an event: its payload cannot be unpacked, or has no direction"
     return f"not an event: {_count_payloads(event)} payloads where there must be one"

@@ -158,6 +158,7 @@ class FaultEngine(Stage):
         if state.is_lost(unit.frames, ended=ended):
             return
         subject = self._triggers.calls.subject(unit)
+        self.run.hear(subject)
         if number is not None:
             self._watch(number, unit, subject, batch)
         outcome = self._fire(unit, subject, batch.now)

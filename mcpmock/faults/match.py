@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 import attrs
 
+from mcpmock.matching.match_rule import path_in_message
 from mcpmock.options.units import Chance, Count, Ordinal, Seconds, to_span
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, PendingCall
 from mcpmock.protocol.messages import (
@@ -284,4 +285,4 @@ def _same(value: Any, wanted: Any) -> bool:
 def _compiled(path: str) -> Any:
     from jsonpath import JSONPathEnvironment
 
-    return JSONPathEnvironment().compile(path)
+    return JSONPathEnvironment().compile(path_in_message(path))

@@ -26,10 +26,15 @@ _NAMES = (("tool", "tools/call", "name"), ("prompt", "prompts/get", "name"),
 
 
 def reason_of(
-    fault: Fault, turn: Turn, spoken: Collection[str], asked: Sequence[Asked] | None
+    fault: Fault,
+    turn: Turn,
+    spoken: Collection[str],
+    asked: Sequence[Asked] | None,
+    heard: Sequence[Asked] = (),
 ) -> str:
     """Return why a fault never fired: `spoken` are the transports of the sessions so far, `asked`
-    is what clients sent, None where it was not kept.
+    is what clients sent, None where it was not kept: then what the faults have `heard` of it is
+    read.
     """
     match = fault.match
     if turn.seen:
@@ -42,11 +47,10 @@ def reason_of(
         return f"no client came over {match.transport}, only over {_or(spoken)}"
     if match.probability == 0:
         return "its probability is 0"
-    if asked is None:
-        return "nothing matched"
-    if not asked:
+    if asked is not None and not asked:
         return "no client sent anything"
-    return next(_unasked(fault, asked), "nothing matched")
+    known = heard if asked is None else asked
+    return next(_unasked(fault, known), "nothing matched") if known else "nothing matched"
 
 
 def _turn_reason(turn: Turn) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping, Sequence
+from datetime import date, time
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -77,7 +78,7 @@ def _read_text(file: Path | None) -> str:
     if file is None:
         return ""
     try:
-        return file.read_text("utf-8")
+        return file.read_text("utf-8-sig")
     except OSError as error:
         raise PlanError([f"{file}: {error.strerror}"]) from error
     except UnicodeDecodeError as error:
@@ -174,11 +175,14 @@ def _split_shorthand(text: str) -> list[str]:
 
 
 def _read_value(text: str) -> Any:
-    """Return the value as TOML reads it, else the text: a shell user need not quote twice."""
+    """Return the value as TOML reads it, else the text: a shell user need not quote twice. A date
+    is a text, as in `era=2026-07-28`.
+    """
     try:
-        return tomllib.loads(f"value = {text}")["value"]
+        value = tomllib.loads(f"value = {text}")["value"]
     except (tomllib.TOMLDecodeError, KeyError):
         return text
+    return text if isinstance(value, date | time) else value
 
 
 @cache

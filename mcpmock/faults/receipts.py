@@ -14,7 +14,9 @@ from typing import Any
 
 import attrs
 
-from mcpmock.protocol.messages import Request
+from mcpmock.protocol.messages import Notification, Request, decode, member
+from mcpmock.protocol.methods import NAMES
+from mcpmock.redaction.masks import masked_text
 
 from .event_order import EventOrder
 from .fault import Fault, MatchedMessage, PlanError
@@ -25,6 +27,8 @@ from .segments import On
 
 _MAX_RECEIPTS = 1000
 """How many receipts are kept, the newest."""
+_MAX_HEARD = 1000
+_MAX_NAME_BYTES = 256
 
 
 @attrs.define(eq=False)
@@ -135,6 +139,8 @@ class FaultRun:
     """The order in which the recording is to be played, if the plan has one."""
     spoken: set[str] = attrs.field(factory=set)
     """The transports of the sessions so far."""
+    heard: dict[tuple[str, bytes | None], None] = attrs.field(factory=dict)
+    """What both sides asked where a fault could fire, once for each method and name."""
     listeners: list[Callable[[int, Receipt], object]] = attrs.field(factory=list)
     """Called with the session and the receipt of each fault that fires."""
     _numbers: int = 0
@@ -178,6 +184,16 @@ class FaultRun:
         for listener in self.listeners:
             listener(session, receipt)
 
+    def hear(self, subject: Subject) -> None:
+        """Keep the method and the name of what is asked, to say why a fault never fired."""
+        for one in (subject, *subject.items):
+            sent = one.message
+            if isinstance(sent, Request | Notification) and len(self.heard) < _MAX_HEARD:
+                key = NAMES.get(sent.method)
+                name = (member(sent.params, key) if key else None) or b""
+                is_text = name.startswith(b'"') and len(name) <= _MAX_NAME_BYTES
+                self.heard[sent.method, name if is_text else None] = None
+
     def _armed(self, fault: Fault) -> Armed:
         armed = Armed(fault, Random(f"{self.seed}/{self._numbers}"), self._numbers)
         self._numbers += 1
@@ -220,4 +236,9 @@ class FaultRun:
         if turn.fired:
             return f"fault {title}: fired {turn.fired} of {turn.seen} times that it matched"
         never = "never fired" + (", and it must" if fault.must_fire else "")
-        return f"fault {title}: {never}: {reason_of(fault, turn, self.spoken, asked)}"
+        heard = [
+            (method, {} if name is None else {NAMES[method]: decode(name)})
+            for method, name in self.heard
+        ]
+        reason = reason_of(fault, turn, self.spoken, asked, heard)
+        return f"fault {title}: {never}: {masked_text(reason)}"

@@ -96,10 +96,10 @@ def _read(path: Path) -> dict[str, Any] | None:
     try:
         data = path.read_bytes()
         if path.name == FILE_NAME:
-            return tomllib.loads(data.decode())
+            return tomllib.loads(data.decode("utf-8-sig"))
         if _MARK not in data:
             return None
-        tool = tomllib.loads(data.decode()).get("tool", {})
+        tool = tomllib.loads(data.decode("utf-8-sig")).get("tool", {})
     except (OSError, ValueError) as error:
         raise ProjectFileError(path, [str(error)]) from error
     found: dict[str, Any] | None = tool.get("mcpmock")

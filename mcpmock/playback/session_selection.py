@@ -294,8 +294,8 @@ class SessionSelection:
         """
         method = request.method
         if method == "tools/call":
-            name = member(request.params, "name")
-            return name is not None and decode(name) in self.read_only_tools
+            tool = decode(member(request.params, "name") or b"null")
+            return isinstance(tool, str) and tool in self.read_only_tools
         return method.endswith("/list") or method in ("server/discover", "ping")
 
     @cached_property

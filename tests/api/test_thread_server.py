@@ -66,7 +66,10 @@ def test_claims_that_do_not_hold() -> None:
         AssertionError, match=r"ping was called 0 times, expected at least once; calls: initialize"
     ):
         server.assert_called("ping")
-    with pytest.raises(AssertionError, match="called 1 times, expected 2 times"):
+    for times in (0, None):
+        with pytest.raises(AssertionError, match=r"tool/call was .* did you mean tools/call\?"):
+            server.assert_called("tool/call", times=times)
+    with pytest.raises(AssertionError, match="called 1 time, expected 2 times"):
         server.assert_called("tools/call", times=2, tool="now")
     with pytest.raises(AssertionError, match=r"initialize was not called.*tools/call now"):
         server.assert_order("tools/call", "initialize")

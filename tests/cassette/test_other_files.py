@@ -91,6 +91,15 @@ FILES: dict[str, tuple[bytes, str]] = {
         HEADER + '{"n":1,"é":}\n'.encode() + TWO,
         ":2: not an event: not JSON at column 12",
     ),
+    "a comment": (
+        HEADER + b"// mine\n" + ONE,
+        f":2: not an event: not JSON: a comment, which JSON does not have; {RECOVER}",
+    ),
+    "another comment": (HEADER + b" # mine\n" + ONE, ":2: not an event: not JSON: a comment"),
+    "Latin-1": (
+        HEADER + b'{"n":1,"t":0,"d":"c2s","m":{"x":"\xe9"}}\n' + TWO,
+        ":2: not an event: not UTF-8; save the file as UTF-8",
+    ),
     "broken off": (
         HEADER + ONE[:-3] + b"\n" + TWO,
         f":2: not an event: not JSON: it breaks off at column {len(ONE) - 2}",

@@ -45,7 +45,7 @@ def test_a_plan(run: Run, file: Path, client: MemoryChannel) -> None:
     assert (1, [error(1, -1)]) == (status, heard(client))
     assert [
         "mcpmock: fault no weather (error): fired 1 of 1 times that it matched",
-        "mcpmock: fault drop: never fired, and it must: nothing matched",
+        "mcpmock: fault drop: never fired, and it must: neither side sent nothing/like",
     ] == err.splitlines()
 
 

@@ -192,3 +192,11 @@ def test_all_tables_are_checked(run: Run, project: Path, command: str) -> None:
         "[replya]: no command of mcpmock; did you mean replay?",
     ]
     assert wanted == [line[: len(start)] for line, start in zip(told, wanted, strict=True)]
+
+
+def test_as_an_editor_saves_it(run: Run, project: Path, setups: list[Setup]) -> None:
+    """With a byte order mark and CR LF."""
+    (project / "mcpmock.toml").write_bytes(b'\xef\xbb\xbf[replay]\r\nrepeats = "last"\r\n')
+
+    assert 0 == run("replay", project / "cassettes/a.jsonl")[0]
+    assert "last" == playing(setups).repeats

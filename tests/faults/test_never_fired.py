@@ -78,6 +78,8 @@ def test_what_is_not_known() -> None:
     """Without a client, and where nobody kept what was asked."""
     assert "no client sent anything" == reason("drop", spoken=set(), asked=[])
     assert "nothing matched" == reason("drop:tool=x", asked=None)
+    wished = "no client called the tool 'x', only get_weather"
+    assert wished == reason("drop:tool=x", asked=None, heard=ASKED)
     assert "the kind does not exist over stdio; it exists over streamable-http and sse" == reason(
         "http_status", asked=None
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from mcpmock.faults.kinds.process import Exit
 from mcpmock.faults.kinds.sse import SseCommentStorm, SseRetry
 from mcpmock.faults.kinds.timing import Bandwidth, Delay, Hold, Latency, Slicer
 from mcpmock.faults.match import Match
-from mcpmock.faults.plan import Plan, fault_of, read_plan, table_of
+from mcpmock.faults.plan import Plan, fault_of, load_plan, read_plan, table_of
 from mcpmock.faults.races.fault import CancelRace
 from mcpmock.faults.registry import KINDS
 from mcpmock.faults.shorthand import plan_text
@@ -162,6 +163,14 @@ def test_neighbours() -> None:
     assert "did you mean method? known: after, between," in key
 
 
+def test_a_plan_as_an_editor_saves_it(tmp_path: Path) -> None:
+    """With a byte order mark and CR LF."""
+    file = tmp_path / "p.toml"
+    file.write_bytes(b'\xef\xbb\xbf[[fault]]\r\nkind = "duplicate"\r\n')
+
+    assert (Duplicate(),) == load_plan(file).faults
+
+
 @pytest.mark.parametrize("text", ["[[fault", "fault = 3", "[[fault]]\nkind = 3", "fault = [3]"])
 def test_what_is_no_plan(text: str) -> None:
     """It is refused in words."""
@@ -215,6 +224,9 @@ def test_a_shorthand_without_values() -> None:
         ("error:text=no", Error(message="no")),
         ("tool_error:message=no", ToolError(text="no")),
         ("cancel_race:i=0,j=0,patience=1s", CancelRace(i=0, j=0, at_most=1)),
+        ("duplicate:era=2026-07-28", Duplicate(match=Match(era="2026-07-28"))),
+        ("error:message=2026-01-01 10:00:00", Error(message="2026-01-01 10:00:00")),
+        ("error:message=10:30:00", Error(message="10:30:00")),
         ("capability_lie:method=init*", CapabilityLie(match=Match(method="init*"))),
     ],
 )

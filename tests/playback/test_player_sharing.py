@@ -13,6 +13,7 @@ from mcpmock.playback.miss import ANY_SESSION, Miss
 from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
 from mcpmock.playback.session_player import SessionPlayer
 from mcpmock.playback.timing import Pace, Timing
+from mcpmock.protocol.messages import Request, parse
 from tests.support import (
     INITIALIZE,
     INITIALIZED,
@@ -136,6 +137,15 @@ def test_lists_of_tools_that_are_no_answers_of_the_server() -> None:
     others = s(request(5, "sampling/createMessage", listed)), c(response(5, listed))
 
     assert set() == SessionSelection(cassette(*others), PlayerOptions()).read_only_tools
+
+
+@pytest.mark.parametrize("odd", [None, 1, [1], {}, "x"])
+def test_a_call_of_no_tool_is_not_repeated(odd: Any) -> None:
+    """Whatever stands in the place of the name."""
+    asked = parse(request(1, "tools/call", {"name": odd}))
+
+    assert isinstance(asked, Request)
+    assert not SessionSelection(cassette(), PlayerOptions()).may_be_asked_again(asked)
 
 
 @pytest.mark.parametrize("playing", [{"order": "strict"}, {"repeats": "error"}])
