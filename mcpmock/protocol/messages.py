@@ -288,6 +288,27 @@ def decode(raw: bytes) -> Any:
         return None
 
 
+def json_error(raw: bytes) -> str | None:
+    """Return the text from where a message stops being JSON, or the first of its numbers that JSON
+    has not; None if it is JSON, or too deep or with too long numbers for Python to tell.
+    """
+    try:
+        _envelope.decode(raw)
+    except UNREADABLE:
+        import json
+
+        text = raw.decode("utf-8", "replace").strip(PADDING)
+        found: list[str] = []
+        try:
+            json.loads(text, parse_constant=found.append)
+        except json.JSONDecodeError as error:
+            return text[error.pos :]
+        except UNREADABLE:
+            pass
+        return found[0] if found else None
+    return None
+
+
 def object_in(raw: bytes) -> dict[str, Any]:
     """Return the object in a JSON text, else an empty one. A member that cannot be decoded is None:
     the others are still there.

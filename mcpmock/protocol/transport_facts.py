@@ -86,6 +86,11 @@ class ProcessExit(msgspec.Struct, frozen=True, gc=False):
         """
         return self.stopped or self.status == _KILLED_STATUS
 
+    @property
+    def failed(self) -> bool:
+        """Whether it ended with an error, and not as a client ends it."""
+        return self.status != 0 and not self.from_outside
+
 
 NO_SESSION = 1
 """The session number of all HTTP exchanges without a session, in the cassette (`s`) too."""

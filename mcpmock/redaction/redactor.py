@@ -26,6 +26,7 @@ from mcpmock.protocol.messages import (
     Opaque,
     SseMeta,
     Stderr,
+    decode,
 )
 from mcpmock.protocol.raw_json import Span, begins_with, splice
 
@@ -180,7 +181,7 @@ class Redactor(TextRedactor, eq=False):
             whole = embeddable(raw)
             if not whole or self.suspicious(raw):
                 clean = self.json(raw)
-            if whole or not isinstance(frame.content, Opaque):
+            if whole or not (isinstance(frame.content, Opaque) or decode(raw) is None):
                 return clean
         if frame.exchange is not None:
             return self.body(clean, is_content)

@@ -214,7 +214,9 @@ def as_object(value: Any) -> Object:
 
 
 def why_unreadable(raw: bytes) -> str:
-    """Return why JSON that cannot be decoded cannot be."""
+    """Return why bytes that cannot be decoded cannot be."""
+    if m.json_error(raw) is not None:
+        return "it is not JSON"
     if _LONG_NUMBER.search(raw):
         return "it has a number of thousands of digits"
     return "it is nested too deep"

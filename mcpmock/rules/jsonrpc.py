@@ -33,6 +33,8 @@ def check_message(checked: CheckedMessage, transport: str) -> Iterator[Breach]:
         yield Breach("json-rpc", 'no "jsonrpc":"2.0"')
     if not (checked.raw.isascii() and checked.raw[0] == _OPENING and checked.raw[-1] == _CLOSING):
         yield from _check_encoding(checked.raw)
+    if (rest := m.json_error(checked.raw)) is not None:
+        yield Breach("json-rpc", f"not JSON: {short(rest)}")
     if checked.batch:
         yield from _check_batch(checked)
     match message:

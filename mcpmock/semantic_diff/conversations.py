@@ -159,7 +159,8 @@ class _Reader:
     )
     _requests: list[DiffMessage] = attrs.field(factory=list)
     """All requests of both sides."""
-    _left: bool = False
+    _first_to_end: m.Direction | None = None
+    """The side whose messages ended first."""
     _signalled: int | None = None
     """Before which message the client sent the server's process a signal that may end it."""
 
@@ -186,11 +187,11 @@ class _Reader:
     def _read_fact(self, event: Event, frame: m.Frame) -> None:
         if isinstance(frame.fact, m.StopSignal):
             self._signalled = len(self.conversation.messages)
-        elif isinstance(frame.fact, m.StreamEnd) and frame.direction is m.C2S:
-            self._left = True
-        elif isinstance(frame.fact, m.ProcessExit) and not self._left and self._signalled is None:
+        elif isinstance(frame.fact, m.StreamEnd):
+            self._first_to_end = self._first_to_end or frame.direction
+        elif isinstance(frame.fact, m.ProcessExit) and self._signalled is None:
             code, signal = frame.fact.code, frame.fact.signal
-            if frame.fact.status and not frame.fact.from_outside:
+            if frame.fact.failed and self._first_to_end is not m.C2S:
                 how = f"exit {code}" if signal is None else f"signal {signal}"
                 self.conversation.failure = how
                 take = self.conversation.messages.take

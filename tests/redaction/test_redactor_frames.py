@@ -48,6 +48,28 @@ def test_without_secrets_it_is_the_very_same_object(raw: bytes, fact: Fact | Non
     assert 0 == redactor.table.count
 
 
+@pytest.mark.parametrize(
+    "result",
+    [
+        "{'a':None,'password':'hunter2'}",
+        "{'password':\"hunter2\"}",
+        '{"a":1,/*b*/"password":"hunter2"}',
+        '{a:1,password:"hunter2"}',
+        "{a:1, password: 'hunter2' }",
+        '{"a":None,"password":"hunter2"}',
+        '{"a":"\t","password":"hunter2"}',
+        '{"a":1 "password":"hunter2"}',
+    ],
+)
+@pytest.mark.parametrize("exchange", [None, 7])
+def test_messages_that_are_not_json(result: str, exchange: int | None) -> None:
+    """Servers print objects of Python and of JavaScript; these are read as text."""
+    raw = b'{"jsonrpc":"2.0","id":1,"result":%b}' % result.encode()
+    kept = Redactor().frame(Frame(S2C, raw, exchange=exchange))
+
+    assert raw.replace(b"hunter2", b"mcpmock:secret:password:1") == kept.raw
+
+
 def test_what_a_redacted_frame_keeps() -> None:
     """Its direction, end, exchange, and how its body was encoded."""
     frame = Frame(S2C, b'{"token":"abc"}', b"", exchange=7)

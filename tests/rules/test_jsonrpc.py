@@ -140,6 +140,39 @@ def test_an_unreadable_request_is_answered_without_an_id() -> None:
 
 
 @pytest.mark.parametrize(
+    ("result", "rest"),
+    [
+        (b'{"a":NaN}', "NaN"),
+        (b'{"a":[1,-Infinity,NaN]}', "-Infinity"),
+        (b'{"a":"x\ty"}', '\ty"}}'),
+        (b'{"a":"\x1b[1m"}', '\x1b[1m"}}'),
+        (b'{"a":"C:\\dir"}', "\\dir" + '"}}'),
+        (b"{'a':True}", "'a':True}}"),
+        (b'{"a":None}', "None}}"),
+        (b'{"a":undefined}', "undefined}}"),
+        (b'{"a":1,}', "}}"),
+        (b'{"a":1 "b":2}', '"b":2}}'),
+        (b'{"a":1,/*b*/"c":2}', '/*b*/"c":2}}'),
+        (b"{a:1}", "a:1}}"),
+        (b'{"a":01}', "1}}"),
+        (b'{"a":"\xe9\ty"}', '\ty"}}'),
+        (b'{"a":"\\ud83d"}', None),
+        pytest.param(b'{"a":%b}' % (b"9" * 5000), None, id="long"),
+        pytest.param(b'{"a":%b}' % (b"[" * 5000 + b"]" * 5000), None, id="deep"),
+        (b'{"a":"\xc2\x85"}', None),
+        (b'{"a":1e999,"a":2}', None),
+    ],
+)
+def test_messages_that_are_not_json(result: bytes, rest: str | None) -> None:
+    """Some parsers read them, others lose the answer. Surrogates, long numbers, depth are JSON."""
+    answer = s2c(b'{"jsonrpc":"2.0","id":1,"result":%b}' % result)
+    found = violations(*opening(), c2s(ASK), answer)
+    told = [one.text for one in found if one.rule.name == "json-rpc"]
+
+    assert ([] if rest is None else [f"not JSON: {rest}"]) == told
+
+
+@pytest.mark.parametrize(
     ("raw", "fits"),
     [(b"1", True), (b'"1"', True), (b"1.0", True), (b"1.5", False), (b"null", False),
      (b"true", False), (b"{}", False)],

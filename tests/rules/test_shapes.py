@@ -610,12 +610,16 @@ def test_twenty_places_of_a_message_are_named() -> None:
     assert "tools/call result: and 5 more" == found[-1].text
 
 
-def test_what_is_nested_too_deep_is_not_judged() -> None:
+@pytest.mark.parametrize(
+    ("arguments", "why"),
+    [(b"[" * 5000 + b"]" * 5000, "it is nested too deep"), (b"{'a':None}", "it is not JSON")],
+    ids=["deep", "python"],
+)
+def test_what_cannot_be_decoded_is_not_judged(arguments: bytes, why: str) -> None:
     """It is said, and the rest goes on."""
-    deep = b"[" * 5000 + b"]" * 5000
     raw = (
         b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"a","arguments":%b}}'
-        % deep
+        % arguments
     )
     conversation = ConversationChecker.over("stdio")
     found = [
@@ -625,7 +629,7 @@ def test_what_is_nested_too_deep_is_not_judged() -> None:
     ]
 
     told = [one for one in found if isinstance(one, Unjudged) and not one.quiet]
-    assert [Unjudged("tools/call request", "it is nested too deep")] == told
+    assert [Unjudged("tools/call request", why)] == told
 
 
 PLANTED = [

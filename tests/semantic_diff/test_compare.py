@@ -289,6 +289,9 @@ def test_a_server_that_fails() -> None:
     assert ["breaking server-failed $"] == told(compared(fine, dead))
     assert ["risky server-survived $"] == told(compared(dead, fine))
     assert [] == told(compare(fine, left))
+    closed = [("end", {"d": "s2c"}), ("end", {"d": "c2s"})]
+    assert [] == told(compare(dead, cassette(*visit, *closed, dies)))
+    assert [] == told(compare(fine, cassette(*visit, *reversed(closed), dies)))
     for http in (streamable(Server()), sse(Server())):
         assert [] == told(compare(dead, http)) == told(compare(http, dead))
 

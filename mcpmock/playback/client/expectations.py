@@ -14,7 +14,7 @@ from collections.abc import Iterable
 import attrs
 from msgspec import Struct
 
-from .script import ClientScript, ExpectedEvent, ScriptLine
+from .script import SERVER_END, ClientScript, ExpectedEvent, ScriptLine
 
 
 class Patience(Struct, frozen=True):
@@ -131,6 +131,8 @@ class Expectations:
         if self._latest:
             return -self._latest[0][0]
         patience = self._longest if self._open else self.patience.event
+        if SERVER_END in self.missing:
+            patience = max(self._longest, self.patience.answer)
         return min(
             self._active_at + patience, self._answered_at + max(self.patience.answer, patience)
         )

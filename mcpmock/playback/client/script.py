@@ -27,8 +27,10 @@ from mcpmock.protocol.messages import (
     Frame,
     Message,
     Notification,
+    ProcessExit,
     Request,
     Response,
+    StopSignal,
     StreamEnd,
     decode,
     parse_items,
@@ -51,8 +53,10 @@ _MAX_COMPARED = 100
 ValuePath = tuple[str | int, ...]
 ExpectedEvent = tuple[str, int | None]
 """A server message other than the answer to an open call: a request or a notification by method,
-progress of a call, a late answer or an answer without a call. Its content does not count.
+progress of a call, a late answer or an answer without a call. Its content does not count. Or the
+end of a server that crashed.
 """
+SERVER_END: ExpectedEvent = "the end of its output", None
 
 
 class LearnedValue(Struct, frozen=True):
@@ -189,6 +193,8 @@ def script_of(episode: Episode) -> ClientScript:
             if streams == 1:
                 builder.client(STREAM_OPENING, event.t, event.n)
             continue
+        if frame is not None and isinstance(frame.fact, StopSignal | ProcessExit):
+            builder.note_end(frame.fact)
         if frame is None or (frame.fact is not None and not isinstance(frame.fact, StreamEnd)):
             continue
         bare = Frame(frame.direction, frame.raw, frame.eol, frame.fact)
@@ -220,6 +226,9 @@ class _ScriptBuilder:
     """When the latest event happened; `_line_t`: when the latest line was sent."""
     _line_t: int = 0
     _ended: bool = False
+    _signalled: bool = False
+    _crashed: bool = False
+    """Whether the server ended by itself with an error."""
     _opens: bool = False
 
     def client(self, frame: Frame, t: int, n: int) -> None:
@@ -273,6 +282,10 @@ class _ScriptBuilder:
             elif (event := expected_event(message, note)) is not None:
                 self._new_events.append(event)
 
+    def note_end(self, fact: StopSignal | ProcessExit) -> None:
+        self._signalled = self._signalled or isinstance(fact, StopSignal)
+        self._crashed = isinstance(fact, ProcessExit) and fact.failed and not self._signalled
+
     def _answer(self, note: Attribution, message: Response, t: int) -> None:
         """Count only the first of two answers; one that crossed a cancel is not required again."""
         assert note.call is not None
@@ -311,6 +324,7 @@ class _ScriptBuilder:
 
     def script(self) -> ClientScript:
         if not self._ended:
+            self._new_events += [SERVER_END] * self._crashed
             self._add(Frame(C2S, b"", b"", StreamEnd()), (), None, 0, 0)
         return ClientScript(
             tuple(self.lines),

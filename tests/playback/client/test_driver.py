@@ -351,6 +351,40 @@ def test_a_server_that_ends_before_a_notification() -> None:
     assert [] == server.told
 
 
+CLOSED: Line = ("end", {"d": "s2c"})
+CALLED = [*OPENING, c(call(1, "a"))]
+
+
+@pytest.mark.parametrize(
+    ("events", "waits"),
+    [
+        ([CLOSED, c(INITIALIZE), ("end", {"exit": 3})], True),
+        ([c(INITIALIZE), CLOSED, ("end", {"exit": 3})], True),
+        ([*OPENING, CLOSED, ("end", {"exit": 255})], True),
+        ([*CALLED, CLOSED, ("end", {"signal": 11})], True),
+        ([*CALLED, s(response(1)), CLOSED, ("end", {"exit": 1})], True),
+        ([*CALLED, ("end", {"d": "c2s"}), CLOSED, ("end", {"exit": 1})], False),
+        ([*CALLED, ("end", {"d": "c2s", "signal": 2}), CLOSED, ("end", {"exit": 1})], False),
+        ([*CALLED, CLOSED, ("end", {"exit": 143})], False),
+        ([*CALLED, CLOSED, ("end", {"signal": 9})], False),
+        ([*CALLED, CLOSED, ("end", {"exit": 0})], False),
+        ([*CALLED, CLOSED], False),
+        (CALLED, False),
+    ],
+)
+def test_a_recorded_crash(events: list[Line], waits: bool) -> None:
+    """The server is to end by itself again: as long as for an answer it is not ended; then that it
+    goes on is told.
+    """
+    server = Server(*events)
+    said = [*server.says(0), *server.says(1, WELCOME), *server.says(2, response(1))]
+
+    assert waits is (END not in [*said, *server.silent_until(9)])
+    assert ([END] if waits else []) == server.silent_until(30)[-1:]
+    server.driver.report_not_sent()
+    assert (["not sent by the server: the end of its output"] if waits else []) == server.told
+
+
 def test_a_server_that_closes_its_output() -> None:
     """It says nothing any more: no answer is waited for, and its input ends too."""
     server = opened(c(call(1, "a")), s(response(1)), c(call(2, "b")))

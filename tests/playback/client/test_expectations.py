@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mcpmock.playback.client.expectations import Expectations, Patience
-from mcpmock.playback.client.script import ClientScript, ExpectedEvent, ScriptLine
+from mcpmock.playback.client.script import SERVER_END, ClientScript, ExpectedEvent, ScriptLine
 from mcpmock.protocol.messages import C2S, Frame
 
 LOG: ExpectedEvent = ("log", None)
@@ -85,6 +85,16 @@ def test_how_long_signs_are_waited_for() -> None:
     assert 116.0 == state.until()
     state.cancelled(0)
     assert 101.5 == state.until()
+
+
+def test_how_long_the_end_of_the_server_is_waited_for() -> None:
+    """As long as an answer: a server that has ended is no longer asked."""
+    line = ScriptLine(FRAME, events=(SERVER_END,), wait=3.0)
+    state = waits(line)
+    state.start_line(line, 1.0)
+    state.note_activity(2.0)
+
+    assert 16.0 == state.until()
 
 
 def test_an_answer_that_no_line_waits_for_any_more() -> None:
