@@ -435,7 +435,7 @@ class Matcher:
         if is_used and not may_repeat:
             options.append(REPEAT)
         # A used one that is equal without rules is repeated out of its turn.
-        in_turn = not self.index.strict or (is_used and not denied and not allowed)
+        in_turn = is_used and not denied and not allowed
         if not in_turn and not self._allowed(event.index, request=True):
             options.append(IN_ANY_TURN)
         if heads or bool(denied) is not bool(rules) or event.index < self.first_place:
