@@ -51,7 +51,7 @@ class Timing(Struct, frozen=True):
         try:
             if kind in _WITH_AMOUNT and 0 <= float(amount) < float("inf"):
                 return cls(kind, float(amount))
-            if kind in _KINDS and kind not in _WITH_AMOUNT and not colon:
+            if kind in _KINDS and not colon:
                 return cls(kind)
         except ValueError:
             pass

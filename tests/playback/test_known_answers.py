@@ -378,6 +378,11 @@ CONVERSATIONS: list[tuple[Sequence[Line], list[Said], list[Said]]] = [
             [call(1, "a"), CHANGED],
         ],
     ),
+    (
+        (*ONE, s(response(1)), c(CHANGED), s(LOG), TAKE, *ONE, s(LISTED), c(CHANGED_BY_NOTHING)),
+        [],
+        [[call(1, "a"), CHANGED], [call(1, "a"), CHANGED_BY_NOTHING]],
+    ),
     # The nearest handshake leads, unless something has come of another already.
     (
         two_hellos(),

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mcpmock.playback.unused import leftovers
-from tests.support import INITIALIZE, WELCOME, c, call, play, player_of, response, s
+from mcpmock.playback.unused import leftovers, unused_requests
+from tests.support import INITIALIZE, WELCOME, batch, c, call, play, player_of, response, s
 
 
 def test_in_words() -> None:
@@ -19,3 +19,16 @@ def test_in_words() -> None:
     for raw in (INITIALIZE, call(3, "a"), call(4, "b")):
         played.heard(raw)
     assert [] == leftovers(lead)
+
+
+def test_what_is_nested_too_deeply_has_no_words() -> None:
+    """It is named by its method alone; a batch by what is in it."""
+    params = b'{"a":' * 9_999 + b"1" + b"}" * 9_999
+    deep = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":%b}' % params
+    lead = player_of(play(c(deep), c(batch(call(2, "b"), call(3, "c"))))).leading_candidate()
+    assert lead is not None
+
+    asked = '[["tools/call",{"name":"b"}],["tools/call",{"name":"c"}]]'
+    assert ["tools/call (event 1)", f"a batch {asked} (event 2)"] == [
+        *unused_requests(lead).values()
+    ]
