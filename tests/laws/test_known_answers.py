@@ -43,6 +43,7 @@ from tests.support import (
     notification,
     opens,
     over_http,
+    player_of,
     post,
     progress,
     replay,
@@ -434,6 +435,10 @@ def _piece(x: int, session: str) -> list[Frame]:
     return [head, Frame(C2S, b"noise", fact=HttpBody(), exchange=x)]
 
 
+def _cancel(x: int, session: str) -> list[Frame]:
+    return post(x, cancelled(5), session=session)
+
+
 def _hangs_up(x: int, session: str) -> list[Frame]:
     del x, session
     return [hangs_up(C2S)]
@@ -449,6 +454,7 @@ TOLD = _told(4, "S"), opens(4), says(4, progress("t4")), says(4, response(4)), e
         ((_call(4, "S"), LAST, *NEXT), [(_call, _next), (_next, _left, _call)], [(_call, _call)]),
         ((_call(4, "S"), LAST), [], [(_other_head,), (_stream,), (_delete, _call)]),
         (TWO_HEADS, [(_call, _other_head)], [(_other_head, _call), (_other_head, _other_head)]),
+        ((*LATER, *NEXT, *DELETED), [(_call, _next, _delete)], [(_call, _delete, _next)]),
         ((_call(4, "S"), LAST, *DELETED), [(_call, _delete)], [(_call, _delete, _call), (_piece,)]),
         ((*STREAM, *LATER, *DELETED), [(_stream, _call, _delete, _hangs_up)], [GONE]),
         ((*STREAM, *TOLD), [(_stream, _told), (_told, _stream)], [(_told, _told)]),
@@ -482,6 +488,11 @@ TOLD_BY_ID = _told(4, "S"), opens(4), says(4, progress("t4"), id="1"), says(4, r
         ((_call(4, "S"), *NEXT, opens(4), says(4, LOG), says(4, response(5)), ends(4)), (_call,)),
         ((*STREAM, _call(4, "S"), *NEXT, says(3, LOG, id="1"), LAST), (_stream, _call)),
         ((*TOLD, *NEXT), (_told,)),
+        ((_call(4, "S"), *NEXT, LAST), (_call, _cancel)),
+        ((_call(4, "S"), *NEXT, LAST, *DELETED), (_call, _delete)),
+        ((*TOLD, *NEXT, *DELETED), (_told, _delete)),
+        ((*STREAM, _call(4, "S"), *NEXT, says(3, LOG), LAST, *DELETED), (_stream, _call, _delete)),
+        ((*STREAM, *LATER, *NEXT, says(3, LOG), *DELETED), (_stream, _next, _delete)),
         ((*TOLD_BY_ID, ends(4), *NEXT), (_told,)),
         ((*TOLD_BY_ID, ends(4), *NEXT), (_told_nothing,)),
         ((*QUESTIONED, *NEXT), (_call,)),
@@ -517,6 +528,7 @@ def test_where_a_plan_takes_over_in_an_exchange(
         got += [str(played.pipeline.next_due), *played.later(1.01)]
         got += played.hears(1.01, _next(911, "live-1"))
         heard.append([*got, *played.later(9)])
+        assert {} == player_of(played)._assembly._heads
 
     assert heard[0] == heard[1]
 
