@@ -435,10 +435,6 @@ def _piece(x: int, session: str) -> list[Frame]:
     return [head, Frame(C2S, b"noise", fact=HttpBody(), exchange=x)]
 
 
-def _cancel(x: int, session: str) -> list[Frame]:
-    return post(x, cancelled(5), session=session)
-
-
 def _hangs_up(x: int, session: str) -> list[Frame]:
     del x, session
     return [hangs_up(C2S)]
