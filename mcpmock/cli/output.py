@@ -351,14 +351,9 @@ def emit(value: dict[str, Any], *, err: bool = False) -> None:
     """Print one JSON object on a line, for `--json`: to stdout, or with `err` to stderr, where
     stdout carries the protocol.
     """
-    import msgspec
+    from mcpmock.protocol.messages import encode
 
-    try:
-        text = msgspec.json.encode(value).decode("utf-8", "replace")
-    except (ValueError, RecursionError):  # msgspec refuses lone surrogates, json escapes them
-        import json
-
-        text = json.dumps(value)
+    text = encode(value).decode("utf-8", "replace")
     if err:
         write_log_line(text)
     else:

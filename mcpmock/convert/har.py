@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from itertools import groupby, pairwise
 from typing import Any
@@ -26,6 +27,7 @@ import msgspec
 from mcpmock.cassette.model import Cassette, Header, is_utf8
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.http_reply import EVENT_STREAM
+from mcpmock.protocol.raw_json import UNREADABLE
 from mcpmock.protocol.transport_facts import Headers
 from mcpmock.transports.sse import encode_event
 from mcpmock.version import VERSION
@@ -75,8 +77,10 @@ def har(cassette: Cassette) -> Har:
         place += len(rows)
     creator = {"name": "mcpmock", "version": VERSION}
     log = {"version": "1.2", "creator": creator, "pages": [], "entries": entries}
-    data = msgspec.json.format(msgspec.json.encode({"log": log}), indent=1) + b"\n"
-    return Har(data, len(entries), made_up, left_out)
+    data = m.encode({"log": log})
+    with suppress(*UNREADABLE):
+        data = msgspec.json.format(data, indent=1)
+    return Har(data + b"\n", len(entries), made_up, left_out)
 
 
 def http_entries(header: Header, rows: Sequence[Row]) -> Iterator[HarEntry]:

@@ -326,7 +326,12 @@ def encode(value: Any) -> bytes:
     except (ValueError, RecursionError):
         import json
 
-        return json.dumps(value, separators=(",", ":")).encode()
+        return json.dumps(value, separators=(",", ":"), default=_as_json).encode()
+
+
+def _as_json(value: Any) -> Any:
+    """Return what only msgspec writes, as an event, as values of JSON."""
+    return decode(msgspec.json.encode(value))
 
 
 def member(raw: bytes | None, *path: str) -> bytes | None:

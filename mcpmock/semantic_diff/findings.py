@@ -17,11 +17,12 @@ from mcpmock.matching.match_rule import Label
 from mcpmock.playback.request_key import is_own_meta
 from mcpmock.printable import excerpt
 from mcpmock.printable import excerpts as printable_excerpts
+from mcpmock.protocol.messages import encode
 from mcpmock.redaction.redactor import PLACEHOLDER
 
 from .ignore_rules import IgnoreRules, Leeway
 from .message import DiffMessage
-from .normalize import Namings, text_of, with_meta
+from .normalize import Namings, with_meta
 from .severity import (
     ABSENT,
     RULES,
@@ -165,7 +166,7 @@ def _meta_rule(rule: str, path: ValuePath) -> str:
 
 def excerpts(old: Any, new: Any) -> tuple[str | None, str | None]:
     """Return two values as shortened JSON, from shortly before their first difference."""
-    one, other = (None if value is ABSENT else text_of(value) for value in (old, new))
+    one, other = (None if value is ABSENT else encode(value).decode() for value in (old, new))
     if one is None or other is None:
         old, new = (text and excerpt(text, MAX_EXCERPT_CHARS) for text in (one, other))
         return old, new

@@ -258,13 +258,3 @@ def without_own_meta(document: Document) -> Document:
     rest = {name: value for name, value in meta.items() if not is_own_meta(name)}
     kept = {name: value for name, value in params.items() if name != "_meta"}
     return {**document, "params": {**kept, "_meta": rest} if rest else kept}
-
-
-def text_of(value: Any) -> str:
-    """Return a value as JSON text, for reports."""
-    try:
-        return msgspec.json.encode(value).decode()
-    except (ValueError, RecursionError):
-        import json
-
-        return json.dumps(value, separators=(",", ":"))

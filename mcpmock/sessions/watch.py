@@ -24,9 +24,8 @@ from mcpmock.channels.http.addresses import ListenAddress, bound_port
 from mcpmock.channels.http.pages import page_headers, read_request, send_page
 from mcpmock.channels.standard_streams import write_log_line
 from mcpmock.errors import CassetteError, McpMockError
-from mcpmock.protocol.messages import HttpRequest
+from mcpmock.protocol.messages import HttpRequest, encode
 from mcpmock.transports.access_policy import AccessPolicy
-from mcpmock.view.html_page import encode
 from mcpmock.view.live import LivePage, live_page
 
 from .signals import listener_status_of, stop_requests

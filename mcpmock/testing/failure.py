@@ -31,11 +31,10 @@ from mcpmock.faults.receipts import FaultRun, Receipt
 from mcpmock.faults.shorthand import shorthand_of
 from mcpmock.playback.miss import NOTHING_ANSWERS, Miss, request_words
 from mcpmock.printable import many, printable, shell_command
-from mcpmock.protocol.messages import C2S, Frame, decode
+from mcpmock.protocol.messages import C2S, Frame, decode, encode
 from mcpmock.redaction.cassettes import redact_cassette
 from mcpmock.redaction.redaction_rules import RedactionRules
 from mcpmock.redaction.redactor import Redactor
-from mcpmock.view.html_page import encode
 from mcpmock.view.miss_report import miss_lines
 
 from .markers import MATCH_RULES

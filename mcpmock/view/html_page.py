@@ -15,9 +15,8 @@ import zlib
 from importlib.resources import files
 from typing import Any, Literal
 
-import msgspec
-
 from mcpmock.printable import printable
+from mcpmock.protocol.messages import encode
 
 MARK = b"<!-- made by mcpmock report -->"
 """The first line of each page, by which a page of ours is known."""
@@ -54,16 +53,6 @@ def html_page(
         head, _, made = made.partition(mark)
         before += [head, part]
     return MARK + b"\n" + b"".join(before) + made
-
-
-def encode(data: Any) -> bytes:
-    """Encode as JSON. A lone surrogate, which a summary may have, is spelled out."""
-    try:
-        return msgspec.json.encode(data)
-    except ValueError:
-        import json
-
-        return json.dumps(data, ensure_ascii=True).encode()
 
 
 def _part(name: str) -> bytes:

@@ -21,10 +21,11 @@ from mcpmock.cassette.model import Cassette, Event, Gap, Take
 from mcpmock.errors import Level
 from mcpmock.printable import common_length, duration, shell_command
 from mcpmock.protocol.correlation import CANCELLED
+from mcpmock.protocol.messages import encode
 from mcpmock.rules.checker import Found, check
 from mcpmock.semantic_diff.compare import Diff, Difference, IgnoreRules, Progress, compare
 
-from .html_page import encode, html_page
+from .html_page import html_page
 from .lanes import Lanes, TimeAxis
 from .problems import Problem, Problems
 from .races import SeenRace, drawing, seen_races

@@ -9,10 +9,9 @@ from msgspec import UNSET
 
 from mcpmock.cassette.model import Event, Take, names_endpoint
 from mcpmock.printable import duration, shell_command
-from mcpmock.protocol.messages import Request, Response, member, parse_items
+from mcpmock.protocol.messages import Request, Response, encode, member, parse_items
 from mcpmock.protocol.revisions import initialized_version, version_of
 
-from .html_page import encode
 from .summary import brief, event_summary, text_member
 from .timeline import PROBE
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from mcpmock.protocol.messages import Notification, Opaque, Request, Response, parse
@@ -12,10 +10,9 @@ from mcpmock.semantic_diff.normalize import (
     Namings,
     content_of,
     key_of,
-    text_of,
     without_own_meta,
 )
-from tests.support import cancelled, dump, error, notification, progress, request, response
+from tests.support import cancelled, error, notification, progress, request, response
 
 TASK = "io.modelcontextprotocol/related-task"
 SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
@@ -162,11 +159,3 @@ def test_a_number_that_was_driven() -> None:
     assert Namings().same(f"account {hole}, of {SECRET}who:1", f"account 0, of {SECRET}who:7")
     assert Namings().same(f"account {hole}", f"account {SECRET}account-number:9")
     assert not Namings().same(f"account {hole}", "account 7")
-
-
-@pytest.mark.parametrize("value", [None, {"a": [1, "é"]}, "\ud800", 10**30])
-def test_values_as_text(value: Any) -> None:
-    """Values are shown as JSON, also those that msgspec does not encode."""
-    expected = '"\\ud800"' if value == "\ud800" else dump(value).decode()
-
-    assert expected == text_of(value)

@@ -111,7 +111,7 @@ def planted() -> Iterator[tuple[str, bytes]]:
     """The cassette with the hostile string in one place, for each place; and where that is."""
     for take in (_STDIO, _HTTP):
         for path, is_name in _places(take):
-            changed = deepcopy(take)
+            changed: Any = deepcopy(take)
             parent: Any = changed
             for step in path[:-1]:
                 parent = parent[step]
@@ -120,6 +120,11 @@ def planted() -> Iterator[tuple[str, bytes]]:
             else:
                 parent[path[-1]] = HOSTILE
             yield f"{'name' if is_name else 'value'} {path}", _lines(changed)
+            if path[1] == "m" and not is_name:
+                parent[path[-1]] = "\ud800"  # half of a pair, which JSON may hold: kept as a text
+                event = changed[path[0]]
+                event["text"] = json.dumps(event.pop("m"))
+                yield f"half a pair {path}", _lines(changed)
 
 
 @cache
