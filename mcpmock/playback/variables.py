@@ -293,7 +293,7 @@ def _unify_holes(recorded: str, live: str, bindings: Bindings) -> Bindings | Non
         if hole:
             found[hole] = live[at:end]
         at, hole, literal = end + len(literal), part or "", ""
-    return found
+    return found if at == len(live) else None
 
 
 def _unify_one(

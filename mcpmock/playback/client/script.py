@@ -226,15 +226,18 @@ class _ScriptBuilder:
     """When the latest event happened; `_line_t`: when the latest line was sent."""
     _line_t: int = 0
     _ended: bool = False
+    _server_closed: bool = False
+    """Whether the server ended its output before the client its input."""
     _signalled: bool = False
     _crashed: bool = False
     """Whether the server ended by itself with an error."""
     _opens: bool = False
 
     def client(self, frame: Frame, t: int, n: int) -> None:
-        if self._ended:
-            return  # nothing follows the end
-        self._ended = isinstance(frame.fact, StreamEnd)
+        ends = isinstance(frame.fact, StreamEnd)
+        if self._ended or (ends and self._server_closed):
+            return  # nothing follows the end, and clients end where the server has
+        self._ended = ends
         items = _split_items(frame.raw)
         calls: list[int] = []
         rest: list[bytes] = []
@@ -272,6 +275,7 @@ class _ScriptBuilder:
     def server(self, frame: Frame, t: int) -> None:
         self._line_t = t if self._t is None else self._line_t
         self._t = t
+        self._server_closed = isinstance(frame.fact, StreamEnd)
         for message in parse_items(frame.raw):
             note = self.session.note(S2C, message, len(self.server_requests))
             if isinstance(message, Request):
