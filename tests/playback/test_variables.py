@@ -18,6 +18,7 @@ from mcpmock.playback.variables import (
 from tests.support import batch, call
 
 HOLE, OTHER_HOLE = "mcpmock:secret:token:1", "mcpmock:secret:token:2"
+SENT_BACK = {HOLE: HOLE, OTHER_HOLE: OTHER_HOLE}
 PERCENT = HOLE.replace(":", "%3A")
 ESCAPED = HOLE.replace(":1", "\\u003a1")
 """In JSON, where the value is spelled with escapes too."""
@@ -162,6 +163,10 @@ def test_numbers_as_written(asked: list[str], bound: str, written: str, batched:
         (f"{HOLE}-ab{OTHER_HOLE}ba", "x-aba", {}, None),
         (f"{HOLE}-{OTHER_HOLE}.", "a-b.c", {}, None),
         (f"{HOLE}-{OTHER_HOLE}", "a", {}, None),
+        # What a client sends back as it was, and nothing behind it.
+        (f"{HOLE} {OTHER_HOLE}", f"{HOLE} {OTHER_HOLE}", SENT_BACK, SENT_BACK),
+        (f"{HOLE} {OTHER_HOLE}", f"{HOLE} {OTHER_HOLE}.", SENT_BACK, None),
+        (f"{HOLE} {OTHER_HOLE}", f"{HOLE} ", SENT_BACK, None),
         # Names that are secrets stand for the names that are left, in their order.
         ({HOLE: 1, "b": 2}, {"b": 2, "x": 1}, {}, {HOLE: "x"}),
         ({HOLE: 1, "b": 2}, {"b": 2, "x": 3}, {}, None),
