@@ -230,7 +230,8 @@ class EventLines(Sequence[Event]):
         self.sessions.update({event.s for event in events})
         if {event.x for event in events} != {None}:
             self.has_exchanges = True
-            self.has_endpoint = self.has_endpoint or any(map(names_endpoint, events))
+            if not self.has_endpoint and any(map(names_endpoint, events)):
+                self.has_endpoint = _has_endpoint(self)
 
     def of_sessions(self) -> dict[int, EventLines]:
         """Return the events of each session, in the order in which the sessions began."""
@@ -340,7 +341,7 @@ class Take(msgspec.Struct, kw_only=True):
         events = self.events
         if isinstance(events, EventLines):
             return "sse" if events.has_endpoint else named
-        return "sse" if any(map(names_endpoint, events)) else named
+        return "sse" if _has_endpoint(events) else named
 
     def episodes(self) -> Iterator[Episode]:
         """Yield its sessions, each with its own events, in the order they began."""
@@ -380,10 +381,22 @@ def has_exchanges(events: Sequence[Event]) -> bool:
 
 
 def names_endpoint(event: Event) -> bool:
-    """Return whether a server of the older HTTP+SSE names the endpoint for requests: it spoke
-    that.
+    """Return whether a server of the older HTTP+SSE names the endpoint for requests, if this is on
+    the stream of a GET: it spoke that.
     """
     return event.sse is not UNSET and event.sse.event == "endpoint"
+
+
+def _has_endpoint(events: Sequence[Event]) -> bool:
+    named = {event.x for event in events if names_endpoint(event)}
+    # Streamable HTTP gives the events of an answer to a POST no name, so a server may give any.
+    posts = {
+        event.x
+        for event in (events if named else ())
+        if event.x in named and event.d == "c2s"
+        if event.http is not UNSET and event.http.get("method") == "POST"
+    }
+    return bool(named - posts)
 
 
 class Episode(msgspec.Struct, kw_only=True):

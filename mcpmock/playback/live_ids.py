@@ -126,7 +126,7 @@ class LiveIds:
             return []
         if frame.fact is not None:
             return [self._render_fact(frame, live, bindings)]
-        if planned.meta is not None and _names_endpoint(planned.meta):
+        if planned.meta is not None and not planned.calls and _names_endpoint(planned.meta):
             self.stream = live
             uri = fill(self._endpoint(frame.raw), bindings, quoted=False)
             frame = Frame(frame.direction, uri, frame.eol)

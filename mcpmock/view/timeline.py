@@ -427,7 +427,7 @@ class TakeAnnotator:
     def _fact_row(self, event: Event) -> Row:
         frame = event.frame
         kind = next(name for name in FACTS if getattr(event, name) is not UNSET)
-        self.one_stream |= names_endpoint(event)
+        self.one_stream |= names_endpoint(event) and self.take.transport == "sse"
         self._partial |= isinstance(event.gap, LeftOut)
         if event.gap is not UNSET:
             self.gaps.append(event.gap)

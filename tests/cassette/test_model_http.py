@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-import pytest
+from collections.abc import Sequence
 
-from mcpmock.cassette.model import Header, Take, event_line
+import pytest
+from msgspec import structs
+
+from mcpmock.cassette.model import EventLines, Header, Take, event_line
 from mcpmock.protocol.messages import (
     C2S,
     S2C,
@@ -20,7 +23,7 @@ from mcpmock.protocol.messages import (
     StreamEnd,
 )
 from tests.cassette.test_model import ODD, loaded
-from tests.support import seen
+from tests.support import INITIALIZE, get, in_session, opens, over_http, post, says, seen
 
 HEADERS = [("Content-Type", "application/json"), ("X-A", "1"), ("x-a", "\xe9 \u2028"), ("X-A", "")]
 
@@ -105,3 +108,35 @@ def test_the_transport_of_a_take(transport: str | None, meta: SseMeta, expected:
     event = loaded(event_line(1, 0, Frame(S2C, fact=meta, exchange=1)))
 
     assert expected == Take(header=Header(mcpmock=1, transport=transport), events=[event]).transport
+
+
+NAMED = says(1, b"/m", event="endpoint")
+ASKED = post(1, INITIALIZE), opens(1), NAMED
+LISTENED = get(2), opens(2)
+
+
+@pytest.mark.parametrize(
+    ("steps", "expected"),
+    [
+        ([get(1), opens(1), NAMED], "sse"),
+        ([post(2, INITIALIZE), get(1), opens(1), NAMED], "sse"),
+        ([opens(1), NAMED], "sse"),
+        (ASKED, "streamable-http"),
+        ([*LISTENED, *ASKED], "streamable-http"),
+        ([*ASKED, *LISTENED, says(2, b"{}", event="message")], "streamable-http"),
+        ([*ASKED, *LISTENED, says(2, b"/m", event="endpoint")], "sse"),
+    ],
+)
+def test_only_the_stream_of_a_get_names_an_endpoint(
+    steps: Sequence[list[Frame]], expected: str
+) -> None:
+    """The answer to a POST may have events of any name. A page that grows reads line by line."""
+    found = over_http(in_session(2, *steps)).takes[0]
+    assert isinstance(found.events, EventLines)
+    growing = EventLines(found.events._data)
+    for start, event in zip(found.events._starts, found.events, strict=True):
+        growing.add([event], start, [b""])
+
+    assert expected == found.transport
+    assert expected == structs.replace(found, events=growing).transport
+    assert expected == structs.replace(found, events=[*found.events]).transport

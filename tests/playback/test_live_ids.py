@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import count
 
 import pytest
+from msgspec.structs import replace
 
 from mcpmock.playback.live_ids import LiveIds
 from mcpmock.playback.plan.plan import AGREED_VERSION_PATH, ClientEvent, LiveValue, PlannedMessage
@@ -138,10 +139,12 @@ def test_the_endpoint(recorded: bytes, expected: bytes) -> None:
     assert expected == data.raw
 
 
-def test_other_events_are_no_endpoint() -> None:
-    """A message that looks like one stays."""
-    meta = Frame(S2C, fact=SseMeta(event="message"), exchange=1)
-    [_, data] = identities().render(planned(says(1, b"/m?sessionId=S")[0], meta=meta), {})
+@pytest.mark.parametrize(("event", "calls"), [("message", ()), ("endpoint", (0,))])
+def test_other_events_are_no_endpoint(event: str, calls: tuple[int, ...]) -> None:
+    """A message that looks like one stays, and what belongs to a call."""
+    meta = Frame(S2C, fact=SseMeta(event=event), exchange=1)
+    told = replace(planned(says(1, b"/m?sessionId=S")[0], meta=meta), calls=calls)
+    [_, data] = identities().render(told, {})
 
     assert b"/m?sessionId=S" == data.raw
 

@@ -149,6 +149,23 @@ def test_older_http() -> None:
     assert ["21 sse event=message", f"21 {text(response('x'))}"] == played.later(4)
 
 
+@pytest.mark.parametrize("data", [response(1), b"/m?sessionId=S", b"https://elsewhere/m"])
+def test_an_event_of_an_answer_that_is_named_like_an_endpoint(data: bytes) -> None:
+    """It comes as recorded, and the session stays one of Streamable HTTP."""
+    played = opened(
+        post(3, call(1, "a"), session="S"), opens(3), says(3, data, event="endpoint"),
+        [*says(3, response(1), event="message"), ends(3)],
+        post(4, call(2, "b"), session="S"), answers(4, response(2)),
+    )  # fmt: skip
+
+    told = ["3 sse event=endpoint", f"3 {text(data)}"]
+    rest = ["3 sse event=message", f"3 {text(response(1))}", "3 eof"]
+    assert ["3 200 text/event-stream", *told, *rest] == played.hears(1, post(3, call(1, "a")))
+    assert [f"4 {JSON}", f"4 {text(response(2))}", "4 eof"] == played.hears(
+        2, post(4, call(2, "b"))
+    )
+
+
 def test_concurrent_calls() -> None:
     """Recorded concurrency is reproduced on the streams of the calls; a client that makes one call
     after the other waits for the grace, and gets head and answer together.

@@ -135,6 +135,19 @@ def test_over_sse_all_come_on_one_stream() -> None:
     assert (2, 2) == (found[3].within, found[4].call)
 
 
+def test_the_answer_to_a_post_is_not_the_one_stream() -> None:
+    """Whatever its events are called: the server's question came on no exchange of a call."""
+    found = rows(
+        up(1, 2, http=POST),
+        up(1, 2, m=asks(1)),
+        down(1, 2, sse={"event": "endpoint"}),
+        down(1, 2, text="/m"),
+        down(2, 2, m=asks(9, "roots/list")),
+    )
+
+    assert None is found[-1].within
+
+
 def test_how_an_event_stream_breaks_lines_is_no_news() -> None:
     """Nor is that a head has something redacted; of a message it is."""
     found = rows(up(1, http=POST, redacted=True), down(1, m=answers(1), eol="\r\n", redacted=True))

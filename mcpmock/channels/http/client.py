@@ -320,7 +320,8 @@ class _ClientExchange:
             self._body = BodyReader.of_response(self.number, part, mcp=self.mcp)
             return [Frame(S2C, fact=part, exchange=self.number)]
         assert self._body is not None
-        return _relative(self._body.feed(part), self._moved_to)
+        frames = self._body.feed(part)
+        return _relative(frames, self._moved_to) if self._request.method == "GET" else frames
 
     def _close_behind(self) -> None:
         if self._pair is not None:

@@ -462,7 +462,8 @@ class PlanBuilder:
             if not _is_alone(step):
                 self._note_end(exchange, planned, step)
         elif planned.meta is not None and isinstance(meta := planned.meta.fact, SseMeta):
-            exchange.is_session = exchange.is_session or meta.event == "endpoint"
+            names_endpoint = meta.event == "endpoint" and not exchange.calls
+            exchange.is_session = exchange.is_session or names_endpoint
             if meta.id:
                 self.streams.setdefault(meta.id, exchange.resumes or exchange.number)
         exchange.all_causes |= planned.causes

@@ -654,6 +654,20 @@ async def test_the_endpoint_leads_through_us(
         assert (expected == uri) == (rewritten.wire is not None)
 
 
+async def test_an_event_of_the_answer_to_a_post_is_no_endpoint(autojump_clock: MockClock) -> None:
+    """It goes to the client as it came, whatever its name."""
+    async with back() as there:
+        receive = await there.send(*posted(1, b"{}"))
+
+        async def serve() -> None:
+            server = await there.server()
+            await server.send(STREAM + b"\r\nevent: endpoint\ndata: http://x/y\n\n")
+            await server.leave()
+
+        there.nursery.start_soon(serve)
+        assert b"http://x/y" in [frame.raw for frame in await everything(receive)]
+
+
 async def test_many_exchanges_at_once(autojump_clock: MockClock) -> None:
     """500 concurrent exchanges get their own responses."""
     async with back() as there:

@@ -301,10 +301,16 @@ def test_what_ends_a_session_overlaps_all_calls() -> None:
         for event in ("endpoint", "message")
     ]
     crash = plan_of(c(request(1, "a")), c(request(2, "b")), GONE, ("end", {"exit": 7}))
+    named, unnamed = [
+        http(post(1, A), opens(1), says(1, b"/m", event=event), *asked, ends(1))
+        for event in ("endpoint", "message")
+    ]
 
     assert [(0, 1), (0, 1)] == overlapped(crash)
     assert [(5, 11), ()] == [overlapped(found)[-1] for found in streams]
     assert [[0, 11], [0, 5, 11]] == [sorted(found.messages[-1].causes) for found in streams]
+    assert overlapped(unnamed) == overlapped(named)
+    assert [one.causes for one in unnamed.messages] == [one.causes for one in named.messages]
 
 
 def test_the_end_of_a_response_waits_for_all_that_it_carried() -> None:
