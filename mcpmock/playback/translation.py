@@ -323,7 +323,7 @@ class _ToLegacy(_Translation):
             # Over HTTP+SSE nothing is answered before there is a stream: clients of both transports
             # send a POST first, which is refused.
             can_answer = can_answer or isinstance(event.sse, SseMeta)
-            if pending and can_answer and event.d == C2S.value and not _is_bodiless(event):
+            if pending and can_answer and _begins_message(event):
                 pending = False
                 yield from self._handshake(event)
             yield event
@@ -470,6 +470,14 @@ def _post(first: Event) -> HttpRequest:
     if frame is None or not isinstance(frame.fact, HttpRequest):
         return HttpRequest("POST", "/mcp", [])
     return msgspec.structs.replace(frame.fact, headers=_of_both_eras(frame.fact))
+
+
+def _begins_message(event: Event) -> bool:
+    """Return whether it is a message of the client, or the head of a request with one."""
+    frame = event.frame
+    if frame is None or frame.direction is S2C:
+        return False
+    return frame.fact is None or (isinstance(frame.fact, HttpRequest) and frame.fact.has_body)
 
 
 def _is_bodiless(event: Event) -> bool:

@@ -18,7 +18,7 @@ from mcpmock.playback.plan.builder import build_plan
 from mcpmock.playback.player import PlayerNote, PlayerOptions, SessionSelection
 from mcpmock.playback.translation import revision_asked, revisions_spoken, translate
 from mcpmock.protocol.error_codes import METHOD_NOT_FOUND, NOTHING_RECORDED
-from mcpmock.protocol.messages import Frame, HttpRequest, HttpResponse, parse
+from mcpmock.protocol.messages import C2S, Frame, HttpRequest, HttpResponse, parse
 from mcpmock.protocol.methods import REVISIONS
 from tests.support import (
     INITIALIZE,
@@ -36,6 +36,7 @@ from tests.support import (
     call,
     cancelled,
     cassette,
+    ends,
     error,
     errors,
     get,
@@ -559,12 +560,21 @@ def test_the_fields_of_a_legacy_session() -> None:
     ] == heads_of(recorded, "2025-06-18")
 
 
-def test_the_handshake_stands_before_the_first_message() -> None:
-    """A request without one, such as for a stream, may come before it."""
-    steps = get(1), accepts(1, 405), post(2, modern(1, "tools/list"))
+@pytest.mark.parametrize(
+    ("before", "told"),
+    [
+        ([accepts(1, 405)], 405),
+        ([opens(1), ends(1, "closed", C2S)], 200),
+        ([ends(1, "closed", C2S), opens(1)], 200),
+    ],
+)
+def test_the_handshake_stands_before_the_first_message(before: list[Any], told: int) -> None:
+    """A request without one, such as for a stream, may come before it, and be left."""
+    steps = get(1), *before, post(2, modern(1, "tools/list"))
     heads = heads_of(over_http(in_session(1, *steps)), "2025-06-18")
 
-    assert ["GET", 405, "POST", 200, "POST", 202, "POST"] == [what for what, _ in heads]
+    assert ["GET", told, "POST", 200, "POST", 202, "POST"] == [what for what, _ in heads]
+    assert [JSON_ACCEPTED] * 2 == [fields for what, fields in heads if what == "POST"][:2]
 
 
 @pytest.mark.parametrize(
