@@ -23,6 +23,9 @@ from .log import Call, Log
 from .recorded_calls import RecordedCalls
 from .thread import Thread
 
+_CUTOFF = 0.88
+"""A method of an extension (`ui/initialize`, `resources/write`) is no misspelled one."""
+
 
 class ThreadServer:
     """A server in a thread: its address, its log and its faults."""
@@ -160,7 +163,7 @@ class ThreadServer:
         """
         __tracebackhide__ = True
         count = len(self.requests(method, tool=tool))
-        hint = "" if count or method in METHODS else did_you_mean(method, METHODS)
+        hint = "" if count or method in METHODS else did_you_mean(method, METHODS, cutoff=_CUTOFF)
         if not hint and (count == times or (times is None and count)):
             return
         expected = "at least once" if times is None else many(times, "time")

@@ -19,7 +19,8 @@ import os
 import stat
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from itertools import islice
 from pathlib import Path
 from typing import BinaryIO, Protocol, TypeGuard
 
@@ -36,7 +37,7 @@ from mcpmock.platforms import (
     read_at,
     try_lock,
 )
-from mcpmock.printable import mcpmock_command, shell_command
+from mcpmock.printable import did_you_mean, mcpmock_command, shell_command
 
 from . import HEADER_START
 from .model import Cassette, Footer, Header, Notice
@@ -64,6 +65,7 @@ _REJECTED = tuple(f".rej{suffix}" for suffix in SUFFIXES)
 _NUMBER = lazy_pattern(r"\.[0-9]+(?=\.|$)")
 _MAX_HEADER_BYTES = 1 << 16
 _COPIED_BYTES = 1 << 20
+_MAX_NAMES = 1000
 
 
 def _recover(name: Path | str) -> str:
@@ -418,10 +420,13 @@ def cassette_files(path: Path, *, rejected: bool = False) -> list[Path]:
     """
     if not path.is_dir():
         return [path]
-    files = (file for suffix in SUFFIXES for file in path.rglob(f"*{suffix}"))
+    files = [file for suffix in SUFFIXES for file in path.rglob(f"*{suffix}")]
     found = [file for file in files if is_of_folder(file.name, rejected=rejected)]
     if not found:
-        raise CassetteError(path, f"no cassettes ({', '.join(SUFFIXES)}) in this folder")
+        hint = "only what failed tests have recorded (.rej): name a file"
+        is_left_out = any(file.name.endswith(_REJECTED) for file in files)
+        reason = f"no cassettes ({', '.join(SUFFIXES)}) in this folder"
+        raise CassetteError(path, reason, hint=hint if is_left_out else None)
     return sorted(found)
 
 
@@ -705,10 +710,22 @@ def unusable(path: Path, error: OSError, *, written: bool = True) -> CassetteErr
     if written and isinstance(error, FileNotFoundError) and not folder.is_dir():
         made = shell_command(["mkdir", "-p", str(folder)])
         return CassetteError(path, f"there is no folder {folder}", hint=f"`{made}` makes it")
+    if isinstance(error, FileNotFoundError) and not written:
+        hint = _near(path)
     if isinstance(error, PermissionError):
         listed = shell_command(["ls", "-ld", str(folder), str(path)])
         hint = f"`{listed}` shows who may use it"
     return CassetteError(path, words_of(error), hint=hint)
+
+
+def _near(path: Path) -> str | None:
+    """Return the cassette in the same folder that may be meant, if there is one."""
+    with suppress(OSError), os.scandir(path.parent) as entries:
+        names = [one.name for one in islice(entries, _MAX_NAMES)]
+        known = [name for name in names if is_of_folder(name, rejected=True)]
+        name = path.name if path.name.endswith(SUFFIXES) else path.name + SUFFIXES[0]
+        return did_you_mean(name, known, cutoff=0.8).removeprefix("; ") or None
+    return None
 
 
 def words_of(error: Exception) -> str:

@@ -139,7 +139,7 @@ def _column(before: bytes) -> int:
 
 def explain_json(line: bytes) -> str:
     """Return where and how a line is not JSON: `not JSON at column 12: trailing comma`."""
-    if line.lstrip().startswith((b"//", b"#")):
+    if line.lstrip().startswith((b"//", b"/*", b"#")):
         return "not JSON: a comment, which JSON does not have"
     try:
         msgspec.json.decode(line)

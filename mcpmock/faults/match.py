@@ -149,6 +149,13 @@ def match_mistakes(
         yield "match.between: never matches: it ends before it begins"
     if match.equals is not None and match.path is None:
         yield "match.equals: only with a path"
+    if match.path is not None:
+        from jsonpath import JSONPathError
+
+        try:
+            _compiled(match.path)
+        except JSONPathError as error:
+            yield f"match.path: no JSONPath: {str(error).splitlines()[0]}"
 
 
 def method_mistakes(match: Match, *methods: str) -> Iterator[str]:

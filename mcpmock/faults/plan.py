@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from mcpmock.options.units import shown
+from mcpmock.printable import did_you_mean
 
 from .event_order import EventOrder
 from .fault import Fault, PlanError
@@ -202,6 +203,9 @@ def _structure_fault(written: Any, _type: type = Fault) -> Fault:
         raise ValueError(f"expected a table, not {shown(written)}")
     kind = written.get("kind")
     if kind is None:
+        for key in written:
+            if hint := did_you_mean(key.lower(), ["kind"], cutoff=0.7):
+                raise PlanError([f"{key}: unknown key{hint} {_WHERE_KINDS_ARE}"])
         raise PlanError([f"kind: missing; {_WHERE_KINDS_ARE}"])
     if not isinstance(kind, str) or kind not in KINDS:
         from .fears import suggest_kinds  # few plans are wrong

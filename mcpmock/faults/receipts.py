@@ -237,8 +237,10 @@ class FaultRun:
             return f"fault {title}: fired {turn.fired} of {turn.seen} times that it matched"
         never = "never fired" + (", and it must" if fault.must_fire else "")
         heard = [
-            (method, {} if name is None else {NAMES[method]: decode(name)})
+            (method, {} if (text := decode(name or b"null")) is None else {NAMES[method]: text})
             for method, name in self.heard
         ]
+        if len(heard) == _MAX_HEARD:
+            heard = []  # there may have been more
         reason = reason_of(fault, turn, self.spoken, asked, heard)
         return f"fault {title}: {never}: {masked_text(reason)}"

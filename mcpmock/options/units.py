@@ -195,7 +195,10 @@ def _read_number(knob: Knob, value: _Number | str) -> _Number:
 
 def shown(value: object) -> str:
     """Return a value as a plan spells it, nearly, and not long."""
-    text = {True: "true", False: "false"}[value] if isinstance(value, bool) else repr(value)
+    if isinstance(value, bool):
+        text = str(value).lower()
+    else:
+        text = str(value) if hasattr(value, "isoformat") else repr(value)  # a date of TOML
     return text if len(text) <= 60 else text[:57] + "..."
 
 

@@ -108,7 +108,7 @@ class _StartReader:
         if end is None:
             return None
         output = tuple(self.output[:_MAX_LINES])
-        if self.closed_by is m.C2S:
+        if self.closed_by is m.C2S and not end.failed:
             return FailedStart(f"the server did not answer {method}", output)
         how = f"ended with status {end.code}"
         if end.signal is not None:

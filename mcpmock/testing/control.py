@@ -314,8 +314,9 @@ def _read(
 def _race(race: Mapping[str, Any], settings: Settings, use: ServerUse) -> Race:
     assert settings.races is not None
     try:
-        raced = Raced(Cell(race["i"], race["j"], race["k"]), race["reaction"])
-    except KeyError as error:
+        cell = Cell(*(msgspec.convert(race[name], int) for name in "ijk"))
+        raced = Raced(cell, race["reaction"])
+    except (KeyError, msgspec.ValidationError) as error:
         raise TypeError(f"race {dict(race)!r}: give one of races()") from error
     return Race(raced, settings.races, use.server)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from itertools import product
 from pathlib import Path
 
 import pytest
@@ -54,7 +55,8 @@ def test_claims_that_hold() -> None:
     assert [CALL, CALL] == server.requests(tool="now")
     server.assert_called("tools/call")
     server.assert_called("tools/call", times=2, tool="now")
-    server.assert_called("ping", times=0)
+    for never in ("ping", "resources/write", "tasks/delete", "acme/initialize", "x/ping", "pong"):
+        server.assert_called(never, times=0)
     server.assert_order("initialize", "tools/call now", "tools/call")
 
 
@@ -66,9 +68,9 @@ def test_claims_that_do_not_hold() -> None:
         AssertionError, match=r"ping was called 0 times, expected at least once; calls: initialize"
     ):
         server.assert_called("ping")
-    for times in (0, None):
-        with pytest.raises(AssertionError, match=r"tool/call was .* did you mean tools/call\?"):
-            server.assert_called("tool/call", times=times)
+    for times, typo in product((0, None), ("tool/call", "tools/calls", "toolcall", "tools_call")):
+        with pytest.raises(AssertionError, match=rf"{typo} was .* did you mean tools/call\?"):
+            server.assert_called(typo, times=times)
     with pytest.raises(AssertionError, match="called 1 time, expected 2 times"):
         server.assert_called("tools/call", times=2, tool="now")
     with pytest.raises(AssertionError, match=r"initialize was not called.*tools/call now"):

@@ -67,3 +67,6 @@ def test_a_folder_without_cassettes(folder: Path) -> None:
     """It is in error, not empty work that succeeds."""
     with pytest.raises(CassetteError, match=r"empty: no cassettes \(\.jsonl, \.jsonl\.gz\)"):
         expand(["a.jsonl", "empty"])
+    (folder / "empty" / "a.rej.jsonl").touch()
+    with pytest.raises(CassetteError, match=r"; only what failed tests have recorded \(\.rej\)"):
+        expand(["empty"])

@@ -227,6 +227,30 @@ def test_a_missing_file_or_folder(tmp_path: Path) -> None:
         open_take(path)
 
 
+@pytest.mark.parametrize(
+    ("name", "near"),
+    [
+        ("demo", "demo.jsonl"),
+        ("demo.json", "demo.jsonl"),
+        ("dmo.jsonl", "demo.jsonl"),
+        ("packed", "packed.jsonl.gz"),
+        ("packed.jsonl", "packed.jsonl.gz"),
+        ("test_it.jsonl", "test_it.rej.jsonl"),
+        ("a", "a.jsonl"),
+        ("notes", None),
+        ("else.jsonl", None),
+    ],
+)
+def test_the_nearest_name_in_the_folder(tmp_path: Path, name: str, near: str | None) -> None:
+    """A suffix that was left out, or a slip."""
+    for file in ("demo.jsonl", "packed.jsonl.gz", "test_it.rej.jsonl", "a.jsonl", "notes.txt"):
+        (tmp_path / file).touch()
+    with pytest.raises(CassetteError) as caught:
+        load(tmp_path / name)
+
+    assert (None if near is None else f"did you mean {near}?") == caught.value.hint
+
+
 def test_damage_is_an_error_with_its_place(tmp_path: Path) -> None:
     """Damage in the middle is an error with file, line, reason and the command that helps, unless
     asked for.

@@ -95,6 +95,7 @@ FILES: dict[str, tuple[bytes, str]] = {
         HEADER + b"// mine\n" + ONE,
         f":2: not an event: not JSON: a comment, which JSON does not have; {RECOVER}",
     ),
+    "a comment of C": (HEADER + b"/* mine */\n" + ONE, ":2: not an event: not JSON: a comment"),
     "another comment": (HEADER + b" # mine\n" + ONE, ":2: not an event: not JSON: a comment"),
     "Latin-1": (
         HEADER + b'{"n":1,"t":0,"d":"c2s","m":{"x":"\xe9"}}\n' + TWO,

@@ -186,6 +186,9 @@ def test_concerns() -> None:
         ("drop", {"nth": 2, "every": 3}, "nth = 2 is no multiple of 3"),
         ("drop", {"between": ("5s", "2s")}, "it ends before it begins"),
         ("drop", {"equals": 1}, "match.equals: only with a path"),
+        ("drop", {"path": "$.arguments["}, "match.path: no JSONPath: unexpected end of query"),
+        ("drop", {"path": "$.a[?@.b ==]", "equals": 1}, "match.path: no JSONPath: "),
+        ("drop", {"path": "$.a b"}, "match.path: no JSONPath: "),
     ],
 )
 def test_a_match_that_can_never_match(kind: str, match: dict[str, Any], mistake: str) -> None:

@@ -25,6 +25,7 @@ from mcpmock.faults.registry import KINDS
 from mcpmock.faults.shorthand import plan_text
 from tests.support import c, call, cassette, response, s
 
+LISTED = "`mcpmock faults` lists all kinds"
 RECORDED = cassette(
     c(call(1, "slow")), s(response(1)), c(call(2, "quick")), (3.25, "s2c", response(2))
 )
@@ -159,6 +160,16 @@ def test_neighbours() -> None:
 
     assert "unknown kind 'latncy'; did you mean latency" in unknown
     assert "; `mcpmock faults` lists all kinds" in mistakes("[[fault]]\n")[0]
+    for typo in ("knd", "Kind", "KIND", "kinds", "kidn"):
+        assert [f"p.toml: fault[0].{typo}: unknown key; did you mean kind? {LISTED}"] == mistakes(
+            f'[[fault]]\nid = 1\n{typo} = "drop"\n'
+        )
+    for other in ("id", "inside", "window", "behind", "type"):
+        assert [f"p.toml: fault[0].kind: missing; {LISTED}"] == mistakes(
+            f'[[fault]]\n{other} = "drop"\n'
+        )
+    date = mistakes('[[fault]]\nkind = "drop"\nmatch = { era = 2026-07-28 }\n')[0]
+    assert "expected a text, not 2026-07-28" in date
     assert len([kind for kind in KINDS if kind in unknown.split(";")[1]]) <= 3
     assert "did you mean method? known: after, between," in key
 

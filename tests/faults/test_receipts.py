@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import attrs
@@ -15,9 +16,11 @@ from mcpmock.faults.kinds.http import JsonInsteadOfSse, Outage, Quota, WrongCont
 from mcpmock.faults.kinds.mcp import CapabilityLie, CursorLoop, ToolVanishes, VersionMismatch
 from mcpmock.faults.kinds.sse import SseDuplicateId
 from mcpmock.faults.kinds.timing import Delay, Latency, Slicer
-from mcpmock.faults.match import Match
+from mcpmock.faults.match import Match, Subject
+from mcpmock.faults.plan import Plan
 from mcpmock.faults.races.fault import CancelRace
-from mcpmock.protocol.messages import Frame
+from mcpmock.faults.receipts import FaultRun
+from mcpmock.protocol.messages import Frame, parse
 from tests.support import (
     INITIALIZE,
     answers,
@@ -77,6 +80,29 @@ def test_the_summary() -> None:
     assert [(1, 3), (0, 0), (0, 0)] == [
         (tally["fired"], tally["matched"]) for tally in run.tallies()
     ]
+
+
+@pytest.mark.parametrize(
+    ("names", "reason"),
+    [
+        ([b'"y"'], "no client called the tool 'x', only y"),
+        ([b'"Non"'], "no client called the tool 'x', only Non"),
+        ([b'"a\tb"'], "no client called the tool 'x'"),  # not JSON
+        ([b"5"], "no client called the tool 'x'"),
+        ([b'"%b"' % (b"y" * 300)], "no client called the tool 'x'"),
+        ([b'"%d"' % n for n in range(999)], "no client called the tool 'x', only 0, 1, 10, .*"),
+        ([b'"%d"' % n for n in range(1000)], "nothing matched"),
+    ],
+    ids=["other", "like", "tab", "number", "long", "many", "full"],
+)
+def test_what_was_heard(names: list[bytes], reason: str) -> None:
+    """The reason names the tools that were called, and claims nothing where some were not kept."""
+    run = FaultRun.of(Plan(faults=(Latency(latency=1, match=Match(tool="x")),)))
+    for name in names:
+        frame = c2s(b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":%b}}' % name)
+        run.hear(Subject(frame, parse(frame.raw), "tools/call"))
+
+    assert re.fullmatch(f"fault latency: never fired: {reason}", run.summary()[0])
 
 
 LISTED = response(1, {"tools": [{"name": "a"}], "nextCursor": "x"}).replace(b":", b" : ")

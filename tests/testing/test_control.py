@@ -196,6 +196,16 @@ async def test_only_a_test_that_passes_replaces_a_cassette(
         ("start", {"options": {"unused": "no"}}, "no value of unused"),
         ("start", {"options": {"cassette": "b.jsonl"}}, "no option cassette"),
         ("start", {"race": {"i": 1}}, "give one of races"),
+        *(
+            ("start", {"race": {"match": {"tool": "x"}, **race}}, told)
+            for race, told in (
+                ({"i": "0", "j": 1, "k": 1, "reaction": "silent"}, "give one of races"),
+                ({"i": True, "j": 1, "k": 1, "reaction": "silent"}, "give one of races"),
+                ({"i": 0, "j": 1, "k": None, "reaction": "silent"}, "give one of races"),
+                ({"i": 0, "j": 1, "k": 1, "reaction": 5}, "reaction: expected one of silent"),
+                ({"match": {"tool": 5}}, "match.tool: expected a text, not 5"),
+            )
+        ),
         ("start", {"race": 3}, "^start: race: give an object$"),
         ("stop", {"server": 1}, "this server is stopped"),
         ("stop", {"server": []}, "^stop: server: give a whole number$"),
@@ -207,6 +217,9 @@ async def test_only_a_test_that_passes_replaces_a_cassette(
         ("faults.remove", {"server": 1, "fault": []}, r"^faults\.remove: fault: give a whole "),
         ("moment", {"server": 1, "patience": "5"}, "^moment: patience: give a number$"),
         ("races", {"match": 5}, "^races: match: give an object$"),
+        ("races", {"match": {"tool": 5}}, r"match\.tool: expected a text, not 5"),
+        ("races", {"match": {"nth": "x"}}, r"match\.nth: expected a whole number"),
+        ("races", {"match": {"path": "$.a["}}, r"match\.path: no JSONPath"),
         ("races", {"match": {}, "reactions": 5}, "^races: reactions: give a list of strings$"),
         ("races", {"match": {}, "reactions": [5]}, "^races: reactions: give a list of strings$"),
         ("stop", {}, "stop: missing a required argument: 'server'"),
