@@ -37,7 +37,7 @@ from mcpmock.platforms import (
     read_at,
     try_lock,
 )
-from mcpmock.printable import did_you_mean, mcpmock_command, shell_command
+from mcpmock.printable import mcpmock_command, shell_command
 
 from . import HEADER_START
 from .model import Cassette, Footer, Header, Notice
@@ -719,13 +719,19 @@ def unusable(path: Path, error: OSError, *, written: bool = True) -> CassetteErr
 
 
 def _near(path: Path) -> str | None:
-    """Return the cassette in the same folder that may be meant, if there is one."""
-    with suppress(OSError), os.scandir(path.parent) as entries:
-        names = [one.name for one in islice(entries, _MAX_NAMES)]
-        known = [name for name in names if is_of_folder(name, rejected=True)]
-        name = path.name if path.name.endswith(SUFFIXES) else path.name + SUFFIXES[0]
-        return did_you_mean(name, known, cutoff=0.8).removeprefix("; ") or None
-    return None
+    """Return the cassette that may be meant, if there is one: in the same folder, or in that of
+    the tests below it.
+    """
+    from difflib import get_close_matches  # few names are wrong
+
+    known: dict[str, Path] = {}
+    for folder in (path.parent / "cassettes", path.parent):
+        with suppress(OSError), os.scandir(folder) as entries:
+            names = [one.name for one in islice(entries, _MAX_NAMES)]
+            known |= {name: folder / name for name in names if is_of_folder(name, rejected=True)}
+    name = path.name if path.name.endswith(SUFFIXES) else path.name + SUFFIXES[0]
+    near = get_close_matches(name, known, n=1, cutoff=0.8)
+    return f"did you mean {known[near[0]]}?" if near else None
 
 
 def words_of(error: Exception) -> str:

@@ -237,18 +237,24 @@ def test_a_missing_file_or_folder(tmp_path: Path) -> None:
         ("packed.jsonl", "packed.jsonl.gz"),
         ("test_it.jsonl", "test_it.rej.jsonl"),
         ("a", "a.jsonl"),
+        ("tested", "cassettes/tested.jsonl"),
+        ("cassettes/tested", "cassettes/tested.jsonl"),
         ("notes", None),
-        ("else.jsonl", None),
+        ("other.jsonl", None),
     ],
 )
 def test_the_nearest_name_in_the_folder(tmp_path: Path, name: str, near: str | None) -> None:
     """A suffix that was left out, or a slip."""
-    for file in ("demo.jsonl", "packed.jsonl.gz", "test_it.rej.jsonl", "a.jsonl", "notes.txt"):
+    (tmp_path / "cassettes").mkdir()
+    for file in (
+        *("demo.jsonl", "packed.jsonl.gz", "test_it.rej.jsonl", "a.jsonl", "notes.txt"),
+        "cassettes/tested.jsonl",
+    ):
         (tmp_path / file).touch()
     with pytest.raises(CassetteError) as caught:
         load(tmp_path / name)
 
-    assert (None if near is None else f"did you mean {near}?") == caught.value.hint
+    assert (None if near is None else f"did you mean {tmp_path / near}?") == caught.value.hint
 
 
 def test_damage_is_an_error_with_its_place(tmp_path: Path) -> None:
