@@ -17,7 +17,7 @@ from typing import Any
 import attrs
 from msgspec import Struct, structs
 
-from mcpmock.cassette.model import Episode
+from mcpmock.cassette.model import Episode, has_exchanges
 from mcpmock.playback.request_key import canonical, significant
 from mcpmock.playback.variables import Leaves
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, Attribution, Correlation
@@ -185,6 +185,8 @@ def script_of(episode: Episode) -> ClientScript:
     """Return the client's part of an episode of bare messages."""
     builder = _ScriptBuilder()
     streams = 0
+    # There the recorder ends the server behind its client, and no event says so.
+    over_http = has_exchanges(episode.events)
     for event in episode.events:
         frame = event.frame
         if frame is not None and isinstance(frame.fact, HttpRequest):
@@ -193,7 +195,7 @@ def script_of(episode: Episode) -> ClientScript:
             if streams == 1:
                 builder.client(STREAM_OPENING, event.t, event.n)
             continue
-        if frame is not None and isinstance(frame.fact, StopSignal | ProcessExit):
+        if not over_http and frame is not None and isinstance(frame.fact, StopSignal | ProcessExit):
             builder.note_end(frame.fact)
         if frame is None or (frame.fact is not None and not isinstance(frame.fact, StreamEnd)):
             continue

@@ -7,6 +7,7 @@ from msgspec import UNSET, structs
 
 from mcpmock.cassette.model import Event, Gap, Oversize
 from mcpmock.playback.client.script import (
+    SERVER_END,
     STREAM_OPENING,
     ClientScript,
     LearnedValue,
@@ -121,6 +122,16 @@ def test_the_end_of_the_input() -> None:
 
     assert [call(1, "a"), b""] == sent(found)
     assert () == found.lines[1].answers
+
+
+@pytest.mark.parametrize(("exchange", "waits"), [(None, True), (1, False)])
+def test_the_end_of_a_server(exchange: int | None, waits: bool) -> None:
+    """Over HTTP the recorder ends the server behind its client: a status says nothing there."""
+    recorded = episode(c(INITIALIZE), s(WELCOME), ("end", {"d": "s2c"}), ("end", {"exit": 3}))
+    said = [structs.replace(one, x=exchange) for one in recorded.events[:2]]
+    found = script_of(structs.replace(recorded, events=[*said, *recorded.events[2:]]))
+
+    assert [*[SERVER_END] * waits] == [*found.lines[-1].events]
 
 
 def test_behind_the_end() -> None:
