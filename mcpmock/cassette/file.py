@@ -164,6 +164,8 @@ def read_bytes(path: Path, *, damaged: bool = False) -> bytes:
     try:
         with open(_open(path, os.O_RDONLY | NO_WAIT), "rb") as file:
             return read_all(file, path, packed=path.suffix == ".gz", damaged=damaged)
+    except FileNotFoundError as error:
+        raise CassetteError(path, words_of(error), hint=_near(path)) from error
     except OSError as error:
         raise unusable(path, error, written=False) from error
 
@@ -710,8 +712,6 @@ def unusable(path: Path, error: OSError, *, written: bool = True) -> CassetteErr
     if written and isinstance(error, FileNotFoundError) and not folder.is_dir():
         made = shell_command(["mkdir", "-p", str(folder)])
         return CassetteError(path, f"there is no folder {folder}", hint=f"`{made}` makes it")
-    if isinstance(error, FileNotFoundError) and not written:
-        hint = _near(path)
     if isinstance(error, PermissionError):
         listed = shell_command(["ls", "-ld", str(folder), str(path)])
         hint = f"`{listed}` shows who may use it"
