@@ -220,8 +220,8 @@ class EventLines(Sequence[Event]):
     """The sessions that they belong to."""
     has_exchanges: bool = False
     """Whether some belong to an HTTP exchange."""
-    has_endpoint: bool = False
-    """Whether a server of the older HTTP+SSE names its endpoint in them."""
+    _endpoint: bool | None = False
+    """`has_endpoint`; None where an event was added that may name one."""
 
     def add(self, events: Sequence[Event], start: int, lines: Sequence[bytes]) -> None:
         """Add events that stand in these lines, of which the first starts there."""
@@ -230,8 +230,15 @@ class EventLines(Sequence[Event]):
         self.sessions.update({event.s for event in events})
         if {event.x for event in events} != {None}:
             self.has_exchanges = True
-            if not self.has_endpoint and any(map(names_endpoint, events)):
-                self.has_endpoint = _has_endpoint(self)
+            if not self._endpoint and any(map(names_endpoint, events)):
+                self._endpoint = None
+
+    @property
+    def has_endpoint(self) -> bool:
+        """Whether a server of the older HTTP+SSE names its endpoint in them."""
+        if self._endpoint is None:
+            self._endpoint = _has_endpoint(self)
+        return self._endpoint
 
     def of_sessions(self) -> dict[int, EventLines]:
         """Return the events of each session, in the order in which the sessions began."""
