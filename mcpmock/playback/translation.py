@@ -151,7 +151,8 @@ def _has_no_counterpart(line: _Line, revision: str) -> bool:
         rounds = member(message.params, "inputResponses") or member(message.params, "requestState")
         return not _has_method(message.method, revision, line.frame) or rounds is not None
     if isinstance(message, Request):
-        return message.method != "ping"  # modern servers send no requests
+        # Modern servers send no requests.
+        return is_modern(revision) and message.method != "ping"
     if isinstance(message, Response):
         kind = member(message.result, "resultType")
         return kind is not None and kind != b'"complete"'

@@ -380,6 +380,17 @@ def test_what_a_client_says_while_it_is_asked(said: bytes, stays: bool) -> None:
     assert question not in left
 
 
+@pytest.mark.parametrize("method", ["sampling/createMessage", "elicitation/create", "ping"])
+def test_what_a_modern_server_should_not_ask(method: str) -> None:
+    """A question that its revision does not have is no part of it; the call stays."""
+    asked = c(modern(1, "tools/list")), s(request("r", method)), s(response(1))
+    [recorded] = cassette(*asked).episodes()
+    left = [event.payload for event in translate(recorded, "2025-06-18").events]
+
+    assert [response(1)] == left[-1:]
+    assert request("r", method) not in left
+
+
 @pytest.mark.parametrize("raw", [cancelled(7), notification("notifications/mine"), b"noise"])
 def test_what_asks_nothing_stays_as_it_is(raw: bytes) -> None:
     """A request says which revision it is of; nothing else does."""
