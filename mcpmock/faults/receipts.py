@@ -187,8 +187,10 @@ class FaultRun:
     def hear(self, subject: Subject) -> None:
         """Keep the method and the name of what is asked, to say why a fault never fired."""
         for one in (subject, *subject.items):
-            sent = one.message
-            if isinstance(sent, Request | Notification) and len(self.heard) < _MAX_HEARD:
+            sent, is_full = one.message, len(self.heard) == _MAX_HEARD
+            if is_full or not isinstance(sent, Request | Notification):
+                continue
+            if len(sent.method) <= _MAX_NAME_BYTES:
                 key = NAMES.get(sent.method)
                 name = (member(sent.params, key) if key else None) or b""
                 is_text = name.startswith(b'"') and len(name) <= _MAX_NAME_BYTES

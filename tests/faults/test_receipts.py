@@ -105,6 +105,15 @@ def test_what_was_heard(names: list[bytes], reason: str) -> None:
     assert re.fullmatch(f"fault latency: never fired: {reason}", run.summary()[0])
 
 
+def test_a_long_method_is_not_kept() -> None:
+    """What is heard is bounded: no method is as long as this."""
+    run = FaultRun.of(Plan())
+    for method in ("a" * 256, "b" * 257):
+        run.hear(Subject(frame := c2s(request(1, method)), parse(frame.raw), method))
+
+    assert [("a" * 256, None)] == [*run.heard]
+
+
 LISTED = response(1, {"tools": [{"name": "a"}], "nextCursor": "x"}).replace(b":", b" : ")
 WELCOME = response(0, {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}})
 ON_STDIO = [c2s(INITIALIZE), s2c(WELCOME), c2s(call(1, "x")), s2c(progress(1)), s2c(ANSWER)]
