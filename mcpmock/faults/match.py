@@ -15,7 +15,6 @@ from typing import Any, Literal
 
 import attrs
 
-from mcpmock.matching.match_rule import path_in_message
 from mcpmock.options.units import Chance, Count, Ordinal, Seconds, to_span
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, PendingCall
 from mcpmock.protocol.messages import (
@@ -291,5 +290,7 @@ def _same(value: Any, wanted: Any) -> bool:
 @lru_cache(maxsize=64)
 def _compiled(path: str) -> Any:
     from jsonpath import JSONPathEnvironment
+
+    from mcpmock.matching.match_rule import path_in_message
 
     return JSONPathEnvironment().compile(path_in_message(path))
