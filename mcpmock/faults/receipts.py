@@ -28,7 +28,9 @@ from .segments import On
 _MAX_RECEIPTS = 1000
 """How many receipts are kept, the newest."""
 _MAX_HEARD = 1000
-_MAX_NAME_BYTES = 256
+"""How many methods and names are kept, the first."""
+_MAX_NAME_SIZE = 256
+"""How long a method or a name may be that is kept."""
 
 
 @attrs.define(eq=False)
@@ -187,14 +189,15 @@ class FaultRun:
     def hear(self, subject: Subject) -> None:
         """Keep the method and the name of what is asked, to say why a fault never fired."""
         for one in (subject, *subject.items):
-            sent, is_full = one.message, len(self.heard) == _MAX_HEARD
-            if is_full or not isinstance(sent, Request | Notification):
+            if len(self.heard) == _MAX_HEARD:
+                break
+            sent = one.message
+            if not isinstance(sent, Request | Notification) or len(sent.method) > _MAX_NAME_SIZE:
                 continue
-            if len(sent.method) <= _MAX_NAME_BYTES:
-                key = NAMES.get(sent.method)
-                name = (member(sent.params, key) if key else None) or b""
-                is_text = name.startswith(b'"') and len(name) <= _MAX_NAME_BYTES
-                self.heard[sent.method, name if is_text else None] = None
+            key = NAMES.get(sent.method)
+            name = (member(sent.params, key) if key else None) or b""
+            is_text = name.startswith(b'"') and len(name) <= _MAX_NAME_SIZE
+            self.heard[sent.method, name if is_text else None] = None
 
     def _armed(self, fault: Fault) -> Armed:
         armed = Armed(fault, Random(f"{self.seed}/{self._numbers}"), self._numbers)
