@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import os
 import signal
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -21,6 +23,7 @@ settings.load_profile("ci")
 # A shell starts a job in the background with SIGINT ignored, and every child inherits that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+MakeOnce = Callable[[str, Callable[[Path], object]], Path]
 _TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
@@ -67,3 +70,22 @@ def scripts_end() -> Iterator[None]:
     yield
     for script in Script.running:
         script.nothing_more()
+
+
+@pytest.fixture(scope="session")
+def make_once(tmp_path_factory: pytest.TempPathFactory) -> MakeOnce:
+    """Gives a folder by its name, which the first worker that asks for it makes."""
+    run = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        run = run.parent  # what is above is the worker's own
+
+    def make(name: str, fill: Callable[[Path], object]) -> Path:
+        folder, done = run / name, run / f"{name}.done"
+        with (run / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                fill(folder)
+                done.touch()
+        return folder
+
+    return make
