@@ -20,7 +20,7 @@ from .http_processes import FORWARDING, forwarding, recording
 
 pytestmark = pytest.mark.e2e
 
-EACH = 100
+EACH = 30
 
 
 class Counting:
@@ -79,9 +79,9 @@ async def asked_by(url: str, counting: Counting, nth: int, sent: list[int]) -> N
 
 @pytest.mark.parametrize("how", FORWARDING)
 async def test_each_request_reaches_the_server_once(tmp_path: Path, how: str) -> None:
-    """A thousand requests: answers in JSON and in event streams, clients that leave, servers that
-    answer and then close their connection, or close it without an answer. The server is asked a
-    thousand times, and the cassette says so.
+    """Three hundred requests: answers in JSON and in event streams, clients that leave, servers that
+    answer and then close their connection, or close it without an answer. The server is asked
+    three hundred times, and the cassette says so.
     """
     counting = Counting()
     sent: list[int] = []

@@ -22,7 +22,7 @@ from .http_processes import FORWARDING, Served, forwarding, proxying, recording,
 
 pytestmark = pytest.mark.e2e
 
-SESSIONS = int(os.environ.get("MCPMOCK_E2E_SESSIONS", "200"))
+SESSIONS = int(os.environ.get("MCPMOCK_E2E_SESSIONS", "50"))
 CALLS = 3
 MODERN = "2026-07-28"
 
