@@ -79,8 +79,8 @@ async def asked_by(url: str, counting: Counting, nth: int, sent: list[int]) -> N
 
 @pytest.mark.parametrize("how", FORWARDING)
 async def test_each_request_reaches_the_server_once(tmp_path: Path, how: str) -> None:
-    """Three hundred requests: answers in JSON and in event streams, clients that leave, servers that
-    answer and then close their connection, or close it without an answer. The server is asked
+    """Three hundred requests: answers in JSON and in event streams, clients that leave, servers
+    that answer and then close their connection, or close it without an answer. The server is asked
     three hundred times, and the cassette says so.
     """
     counting = Counting()
