@@ -91,7 +91,7 @@ def cli() -> None:
 
 
 def run() -> int:
-    """Run the command that sys.argv names. Gives the exit status. Raises KeyboardInterrupt."""
+    """Run the command that sys.argv names. Gives the exit status. Raises SystemExit at a Ctrl-C."""
     try:
         status = cli(prog_name="mcpmock", standalone_mode=False)
         sys.stdout.flush()

@@ -21,7 +21,9 @@ _RETRY_S = 0.0001
 
 
 def raise_interrupts() -> None:
-    """Let Ctrl-C raise KeyboardInterrupt, wherever it is not lost."""
+    """Let Ctrl-C raise SystemExit with its status, wherever it is not lost. For KeyboardInterrupt
+    click prints an empty line, also between two functions of ours.
+    """
     if sys.platform == "win32":
         return  # which has no timer: Python's own handler
     if signal.getsignal(signal.SIGINT) is signal.default_int_handler:  # not if it was ignored
@@ -54,13 +56,13 @@ def ignore_interrupts() -> None:
 
 
 def _interrupt(_signum: int, frame: FrameType | None) -> None:
-    """Raise KeyboardInterrupt; where that would be printed and forgotten, a little later."""
+    """End the command; where what is raised would be printed and forgotten, a little later."""
     if sys.platform == "win32":
         raise NotImplementedError
     if _in_callback(frame):
         signal.setitimer(signal.ITIMER_REAL, _RETRY_S)
     else:
-        raise KeyboardInterrupt
+        raise SystemExit(STATUS)
 
 
 def _in_callback(frame: FrameType | None) -> bool:

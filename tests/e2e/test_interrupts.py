@@ -87,3 +87,33 @@ def test_ctrl_c_while_it_starts(tmp_path: Path, command: str) -> None:
 
     assert len(found) >= 3
     assert [] == [one for one in found if one[1:] != [130, ""]]
+
+
+CLOSING = """
+import os, signal, sys
+import click
+from mcpmock.cli import main
+
+invoke = click.Group.invoke
+
+def interrupted(group, context):
+    context.call_on_close(lambda: os.kill(os.getpid(), signal.SIGINT))
+    return invoke(group, context)
+
+click.Group.invoke = interrupted
+sys.argv = ["mcpmock", *sys.argv[1:]]
+main()
+"""
+
+
+def test_ctrl_c_after_its_last_function() -> None:
+    """When only click has a word left."""
+    done = subprocess.run(
+        [sys.executable, "-c", CLOSING, "faults"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        timeout=END,
+        check=False,
+    )
+
+    assert (130, b"") == (done.returncode, done.stderr)
