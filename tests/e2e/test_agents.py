@@ -2,8 +2,9 @@
 walk of a user who changes one line of a configuration, and nothing else.
 
 An agent is a framework or a command line, unchanged, whose model is a script (`model_endpoint`).
-One of each kind is run, and each test with one of them; MCPMOCK_E2E_ALL=1 runs all, which
-tools/e2e_parts.sh agents installs.
+One of each kind is run, and a test with one of them; MCPMOCK_E2E_ALL=1 runs all, which
+tools/e2e_parts.sh agents installs. That the URL of a recorder or a replay may stand in place of a
+server's is shown with clients of the SDKs, too (`test_sdk_http`).
 """
 
 from __future__ import annotations
@@ -201,7 +202,8 @@ def test_a_server_at_a_url(name: str, tmp_path: Path) -> None:
     assert walk.entry == before
 
 
-@pytest.mark.parametrize("name", NAMES if EVERY else NAMES[:1])
+@pytest.mark.skipif(not EVERY, reason="takes long: MCPMOCK_E2E_ALL=1")
+@pytest.mark.parametrize("name", NAMES)
 def test_the_url_of_the_recorder(name: str, tmp_path: Path) -> None:
     """It stands in the configuration in place of that of the server, then that of the replay."""
     first, second = tmp_path / "first.jsonl", tmp_path / "second.jsonl"

@@ -26,9 +26,9 @@ from .test_sdk import needs
 pytestmark = [pytest.mark.e2e, pytest.mark.parts]
 
 RENEWED = "the server had forgotten the session"
-NAMES = ["workshop-py2", "everything"]
+NAMES = ["workshop-ts2", "everything"]
 if os.environ.get("MCPMOCK_E2E_ALL"):
-    NAMES += ["workshop-py1", "workshop-ts2"]
+    NAMES += ["workshop-py1", "workshop-py2"]
 
 
 @dataclass

@@ -26,7 +26,7 @@ from .test_sdk import MISSED, Stage, needs
 pytestmark = [pytest.mark.e2e, pytest.mark.parts]
 
 SESSIONS = [("ts1", "everything", 0.1)]
-SERVED = [("py2-auto", "workshop-py2", HTTP)]
+SERVED = [("ts2-auto", "workshop-ts2", HTTP)]
 if os.environ.get("MCPMOCK_E2E_ALL"):
     SESSIONS += [
         ("py2-auto", "time", 0.5),
@@ -38,7 +38,7 @@ if os.environ.get("MCPMOCK_E2E_ALL"):
         ("ts1", "workshop-py1", "stdio"),
         ("py1", "workshop-py1", HTTP),
         ("py2-auto", "workshop-py2", "stdio"),
-        ("ts2-auto", "workshop-ts2", HTTP),
+        ("py2-auto", "workshop-py2", HTTP),
         ("ts2-legacy", "workshop-py2", HTTP),
     ]
 """Servers whose answers do not depend on what they were asked before: that the real one was not."""

@@ -29,10 +29,11 @@ pytestmark = pytest.mark.e2e
 
 MAX_GROWTH_KIB = 16 << 10
 """How much more memory than a login that succeeds: the bounds of an answer and of its parts."""
-NAMES = ["issuer-bomb", "registration-flood", "device-code-flood"]
+NAMES = ["issuer-bomb", "device-code-flood"]
 if os.environ.get("MCPMOCK_E2E_ALL"):
     NAMES += [
-        "resource-flood", "registration-method", "registration-id-flood", "token-bomb", "token-echo"
+        "resource-flood", "registration-flood", "registration-method", "registration-id-flood",
+        "token-bomb", "token-echo",
     ]  # fmt: skip
 """All are shown in memory, too (tests/logins/test_hostile_issuers.py)."""
 

@@ -25,7 +25,7 @@ SAMPLE = [
     *(Entry(cell, "silent") for cell in cells(3)),
     *(Entry(Cell(1, 2, 4), reaction) for reaction in REACTIONS),
 ]
-CLIENTS, MODERN = ["py1", "ts2"], ["py2-modern"]
+CLIENTS, MODERN = ["ts2"], ["py2-modern"]
 if os.environ.get("MCPMOCK_E2E_ALL"):
     CLIENTS, MODERN = ["py2", "py1", "ts1", "ts2"], ["py2-modern", "ts2-modern"]
 ENDS = ("crash", "close")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +17,17 @@ from mcpmock.stubs.builder import Stub
 from .parts import CLIENTS, HTTP, drive, environment, missing, reach
 
 pytestmark = [pytest.mark.parts, pytest.mark.e2e]
-EVERY_PAIR = bool(os.environ.get("MCPMOCK_E2E_ALL"))
-FEW = ("py2-auto", "ts1", "ts2-auto")
-"""One of each family, of both eras."""
+ROWS = [
+    ("py2-auto", "stdio", "python"),
+    ("py2-auto", HTTP, "toml"),
+    ("ts1", "stdio", "toml"),
+    ("ts1", HTTP, "python"),
+    ("ts2-auto", "stdio", "python"),
+    ("ts2-auto", HTTP, "toml"),
+]
+"""One client of each family, of both eras; MCPMOCK_E2E_ALL=1 runs all, with each stub."""
+if os.environ.get("MCPMOCK_E2E_ALL"):
+    ROWS = [*product(CLIENTS, ("stdio", HTTP), ("python", "toml"))]
 
 
 def convert(arguments: dict[str, Any]) -> dict[str, Any]:
@@ -63,9 +72,7 @@ error = { code = -32602, message = "Unknown tool" }
 """The same server in a file."""
 
 
-@pytest.mark.parametrize("written", ["python", "toml"])
-@pytest.mark.parametrize("transport", ["stdio", HTTP])
-@pytest.mark.parametrize("client", CLIENTS if EVERY_PAIR else FEW)
+@pytest.mark.parametrize(("client", "transport", "written"), ROWS)
 def test_clients(client: str, transport: str, written: str, tmp_path: Path) -> None:
     """Each gets what was written, over every transport and in the era that it speaks."""
     if reason := missing(client):
