@@ -9,7 +9,8 @@
 # its plugins, an SDK); npm and clients (agents whose configuration `mcpmock wrap` changes, 1.4 GB) are folders
 # of Node packages; conformance is both, for it needs a newer Node than most machines have.  A part that already holds its pins is left alone, so a second run takes no
 # time.  A part that this machine cannot have (no Node, no Python 3.12) is skipped with a word.
-# Everything goes under $MCPMOCK_E2E_PARTS; tests/e2e/parts.py looks in the same place.
+# Everything goes under $MCPMOCK_E2E_PARTS; tests/e2e/parts.py looks in the same place.  The environments are
+# made without pip, for that takes 5 s each: $MCPMOCK_E2E_PARTS/pip installs into all of them.
 set -euo pipefail
 
 PARTS=${MCPMOCK_E2E_PARTS:-${XDG_CACHE_HOME:-$HOME/.cache}/mcpmock-e2e}
@@ -80,14 +81,21 @@ ready() {
     [[ -f $stamp && $(<"$stamp") == "$(digest "$@")" ]]
 }
 
+# make_venv FOLDER PYTHON PIN..: a virtual environment with these packages
+make_venv() {
+    local folder=$1 python=$2
+    shift 2
+    "$python" -m venv --without-pip "$folder"
+    "$PARTS/pip/bin/pip" --python "$folder/bin/python" install -qq --disable-pip-version-check "$@"
+}
+
 # install_venv NAME PYTHON PIN..
 install_venv() {
     local name=$1 python=$2 folder=$PARTS/$1
     shift 2
     say "installing $name: $*"
     rm -rf "$folder"
-    "$python" -m venv "$folder"
-    "$folder/bin/python" -m pip install -qq --disable-pip-version-check "$@"
+    make_venv "$folder" "$python" "$@"
     digest "$@" >"$folder/.pins"
 }
 
@@ -122,9 +130,7 @@ install_conformance() {
     local folder=$PARTS/conformance
     install_npm conformance "${CONFORMANCE[@]}"
     rm "$folder/.pins"
-    python3 -m venv "$folder/venv"
-    "$folder/venv/bin/python" -m pip install -qq --disable-pip-version-check \
-        "${CONFORMANCE_NODE[@]}"
+    make_venv "$folder/venv" python3 "${CONFORMANCE_NODE[@]}"
     digest "${CONFORMANCE_NODE[@]}" "${CONFORMANCE[@]}" >"$folder/.pins"
 }
 
@@ -249,6 +255,7 @@ exec 9>"$PARTS/.lock"
 if command -v flock >/dev/null; then
     flock 9 # two runs at once would tear each other's folders down
 fi
+"$PARTS/pip/bin/pip" --version >/dev/null 2>&1 || python3 -m venv --clear "$PARTS/pip"
 
 pids=()
 for name in "$@"; do

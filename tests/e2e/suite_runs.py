@@ -57,18 +57,9 @@ def environment(wheel: Path, part: str, folder: Path) -> None:
     python = folder / "bin" / "python"
     places = [_packages(below), _packages(str(python))]
     (Path(places[1]) / "part.pth").write_text(f"{places[0]}\n", "utf-8")
-    pip = [
-        below,
-        "-m",
-        "pip",
-        "--python",
-        str(python),
-        "install",
-        "-q",
-        "--no-index",
-        "--no-compile",
-    ]
-    subprocess.run([*pip, str(wheel)], check=True, timeout=_LIMIT)
+    pip = [str(PARTS / "pip" / "bin" / "pip"), "--python", str(python), "install", "-q"]
+    options = ["--no-index", "--no-compile"]
+    subprocess.run([*pip, *options, str(wheel)], check=True, timeout=_LIMIT)
 
 
 def _packages(python: str) -> str:
