@@ -118,7 +118,8 @@ def test_a_transport_records(
     assert ({"passed": passed}, {}) == (again.outcomes, again.left), again.output
 
 
-@pytest.mark.parametrize("way", ["memory", *(["url"] if EVERY else [])])
+@pytest.mark.skipif(not EVERY, reason="takes long: MCPMOCK_E2E_ALL=1")
+@pytest.mark.parametrize("way", ["memory", "url"])
 def test_a_hundred_tests(suite: Suite, way: str) -> None:
     """A hundred tests in one process do not disturb each other."""
     run = suite("hundred", "asyncio", *STRICT, WAY=way)
