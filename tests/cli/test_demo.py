@@ -118,14 +118,6 @@ def test_json(tmp_path: Path) -> None:
 
 
 @pytest.mark.e2e
-def test_quiet(tmp_path: Path) -> None:
-    """With -q it says nothing when all is well."""
-    done = run("-q", "-o", str(tmp_path))
-
-    assert (0, "", "") == (done.returncode, done.stdout, done.stderr)
-
-
-@pytest.mark.e2e
 @pytest.mark.parametrize("name", ["demo.jsonl", "faulty.jsonl"])
 def test_in_the_way(tmp_path: Path, name: str) -> None:
     """A recording that is there already is left alone."""

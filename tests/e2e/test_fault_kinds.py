@@ -1,11 +1,13 @@
 """Faults of bytes and processes, over real pipes and sockets: what the other side of them sees.
 
-All kinds through all modes are in tests/fault_matrix, with both ends in memory.
+All kinds through all modes are in tests/fault_matrix, with both ends in memory; MCPMOCK_E2E_ALL=1
+runs every pair here too.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -24,6 +26,7 @@ from tests.support.processes import END, MCPMOCK, running, scripted
 from .http_processes import proxying, replaying
 
 pytestmark = pytest.mark.e2e
+EVERY = "MCPMOCK_E2E_ALL" in os.environ
 CALLS = [call(n, "x") for n in range(1, 9)]
 ASKED = b"".join(raw + b"\n" for raw in (OPENING[0][1], INITIALIZED, *CALLS))
 NOT_SLOW = 0.3
@@ -54,14 +57,22 @@ def ids(output: bytes) -> list[int]:
     return [json.loads(line)["id"] for line in output.splitlines() if b'"id"' in line]
 
 
-@pytest.mark.parametrize("how", ["replay", "proxy"])
+GOING = [
+    ("exit:code=7,tool=x,nth=2,toward=client,stderr=panic", [0, 1], 7, b"panic\n"),
+    ("down:code=3,stderr=no", [], 3, b"no\n"),
+    ("exit:signal=9,tool=x,nth=1,toward=client", [0], 137, b""),
+    ("reset_peer:tool=x,nth=2", [0, 1], 0, b""),
+]
+"""Faults, which answers come before, the exit status, and what is said last."""
+
+
 @pytest.mark.parametrize(
-    ("fault", "came", "status", "last_words"),
+    ("how", "fault", "came", "status", "last_words"),
     [
-        ("exit:code=7,tool=x,nth=2,toward=client,stderr=panic", [0, 1], 7, b"panic\n"),
-        ("exit:signal=9,tool=x,nth=1,toward=client", [0], 137, b""),
-        ("reset_peer:tool=x,nth=2", [0, 1], 0, b""),
-        ("down:code=3,stderr=no", [], 3, b"no\n"),
+        (how, *going)
+        for number, going in enumerate(GOING)
+        for place, how in enumerate(("replay", "proxy"))
+        if EVERY or number % 2 == place
     ],
 )
 def test_the_server_goes_away(

@@ -1,9 +1,13 @@
 """Each connection of a client has a connection to the server of its own, and what one side does to
 its connection the other side sees.
+
+Recorder and proxy pass on what comes with the same code: MCPMOCK_E2E_ALL=1 runs every test with
+both.
 """
 
 from __future__ import annotations
 
+import os
 from collections import defaultdict
 from pathlib import Path
 
@@ -17,11 +21,15 @@ from tests.support.processes import END, whole_take
 
 from .http_processes import FORWARDING, forwarding
 
-pytestmark = [pytest.mark.e2e, pytest.mark.parametrize("how", FORWARDING)]
+pytestmark = pytest.mark.e2e
+by_default_recorded = pytest.mark.parametrize(
+    "how", FORWARDING if "MCPMOCK_E2E_ALL" in os.environ else FORWARDING[:1]
+)
 
 CLIENTS, EACH = 20, 20
 
 
+@pytest.mark.parametrize("how", FORWARDING)
 async def test_no_two_clients_share_a_connection(tmp_path: Path, how: str) -> None:
     """Requests of one connection come on one connection, and on no other client's."""
     carried: defaultdict[int, set[int]] = defaultdict(set)
@@ -50,6 +58,7 @@ async def answered(caller: Caller, n: int = 1) -> None:
     assert (await caller.answer()).status == 200
 
 
+@by_default_recorded
 @pytest.mark.parametrize("reset", [False, True])
 async def test_the_server_closes_an_idle_connection(tmp_path: Path, how: str, reset: bool) -> None:
     """Its client sees the same at once, another client nothing."""
@@ -71,6 +80,7 @@ async def test_the_server_closes_an_idle_connection(tmp_path: Path, how: str, re
     assert (front.exit_code, server.torn, server.connections) == (0, [], 2)
 
 
+@by_default_recorded
 @pytest.mark.parametrize("reset", [False, True])
 async def test_a_client_closes_an_idle_connection(tmp_path: Path, how: str, reset: bool) -> None:
     """The server sees the same at once."""
@@ -93,6 +103,7 @@ async def test_a_client_closes_an_idle_connection(tmp_path: Path, how: str, rese
     assert seen == ["reset" if reset else "closed"]
 
 
+@by_default_recorded
 async def test_a_close_that_is_announced(tmp_path: Path, how: str) -> None:
     """`Connection: close` of the server is said to the client, and done behind the answer."""
 
@@ -108,6 +119,7 @@ async def test_a_close_that_is_announced(tmp_path: Path, how: str) -> None:
                 assert await caller.ended() == "closed"
 
 
+@by_default_recorded
 async def test_a_client_ends_its_input_and_reads_on(tmp_path: Path, how: str) -> None:
     """The server sees the end of the input while it works, and its answer still arrives."""
 
@@ -133,6 +145,7 @@ async def test_a_client_ends_its_input_and_reads_on(tmp_path: Path, how: str) ->
         assert whole_take(tmp_path / "a.jsonl").events[-1].end == "eof"
 
 
+@by_default_recorded
 @pytest.mark.parametrize("first", ["head", "nothing"])
 async def test_a_client_leaves_in_the_middle(tmp_path: Path, how: str, first: str) -> None:
     """A close by the client that the server answers with its own is recorded as the client's."""
@@ -164,6 +177,7 @@ async def test_a_client_leaves_in_the_middle(tmp_path: Path, how: str, first: st
         assert ends == [("c2s", "closed")]
 
 
+@by_default_recorded
 async def test_a_server_that_dies(tmp_path: Path, how: str) -> None:
     """All its connections close: the idle and the busy ones of clients do too."""
     asked_all = trio.Event()
