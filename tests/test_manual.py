@@ -4,21 +4,17 @@ the README names every command and every topic.
 Each file is one test, in a folder and on ports of its own: its blocks are run in order, because a
 later one uses what an earlier one made. A block whose first line is `# NAME.EXTENSION` becomes that
 file; a `console` block is typed line by line, and a `shellsession` block only where the libraries
-that it needs are installed. A line that several pages have is run once where it finds the same
-files: on the other pages, what it printed then is compared, and the files that it wrote are copied.
+that it needs are installed.
 """
 
 from __future__ import annotations
 
-import hashlib
 import os
 import re
-import shutil
 import signal
 import socket
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -30,7 +26,6 @@ import pytest
 from mcpmock.cli.commands import cli
 from mcpmock.printable import shell_command
 from mcpmock.view.manual import topics
-from tests.conftest import MakeOnce
 from tests.e2e.parts import PARTS, not_installed
 
 ROOT = Path(__file__).parents[1]
@@ -46,18 +41,6 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.M | re.S)
 FENCED = re.compile(r"^```.*?^```$", re.M | re.S)
 LINK = re.compile(r"\]\(([^)\s]+)\)")
 NAMED = re.compile(r"# ([\w.-]+\.\w+)\n")
-TYPED = re.compile(r"^\$ (.*)$", re.M)
-
-
-def lines_of(page: Path) -> set[str]:
-    """What is typed on a page."""
-    return {
-        line for _, block in BLOCK.findall(page.read_text("utf-8")) for line in TYPED.findall(block)
-    }
-
-
-PAGES_WITH = Counter(line for page in PAGES for line in lines_of(page))
-"""On how many pages a line is."""
 
 
 def ids(page: Path) -> str:
@@ -66,22 +49,20 @@ def ids(page: Path) -> str:
 
 @pytest.mark.e2e
 @pytest.mark.parametrize("page", PAGES, ids=ids)
-def test_the_examples_are_true(page: Path, tmp_path: Path, make_once: MakeOnce) -> None:
+def test_the_examples_are_true(page: Path, tmp_path: Path) -> None:
     """What a page shows is what comes."""
     install(tmp_path, sys.executable)
-    follow(page, tmp_path, ("console",), make_once)
+    follow(page, tmp_path, ("console",))
 
 
 @pytest.mark.parts
 @pytest.mark.skipif(not_installed("batch", "x") is not None, reason="run e2e_parts.sh batch")
-def test_the_examples_with_other_libraries(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, make_once: MakeOnce
-) -> None:
+def test_the_examples_with_other_libraries(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A cluster, and queries over raw cassettes."""
     programs = PARTS / "batch" / "bin"
     monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
     install(tmp_path, str(programs / "python"))
-    follow(PACKAGE / "help" / "many.md", tmp_path, ("console", "shellsession"), make_once)
+    follow(PACKAGE / "help" / "many.md", tmp_path, ("console", "shellsession"))
 
 
 @pytest.mark.parametrize("page", PAGES, ids=ids)
@@ -134,13 +115,13 @@ def has_name(file: Path, name: str) -> bool:
     return words.issuperset(name.split("."))
 
 
-def follow(page: Path, folder: Path, kinds: tuple[str, ...], make_once: MakeOnce) -> None:
+def follow(page: Path, folder: Path, kinds: tuple[str, ...]) -> None:
     """Does what a page shows in a folder, in the blocks of these kinds."""
     for kind, block in BLOCK.findall(with_free_ports(page.read_text("utf-8"))):
         if file := NAMED.match(block):
             (folder / file[1]).write_text(block, "utf-8")
         elif kind in kinds:
-            run(block, folder, make_once)
+            run(block, folder)
 
 
 def section(text: str, title: str) -> str:
@@ -188,56 +169,23 @@ def install(folder: Path, python: str) -> None:
         script.chmod(0o755)
 
 
-def run(block: str, folder: Path, make_once: MakeOnce) -> None:
+def run(block: str, folder: Path) -> None:
     """Types a console block; a command that ends in `&` runs until the end of its block."""
     with ExitStack() as stack:
         for step in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, shown = step.partition("\n")
+            process = typed(command.removesuffix(" &"), folder)
             if command.endswith(" &"):
-                process = typed(command.removesuffix(" &"), folder)
                 stack.callback(stop, process)
                 assert process.stdout is not None
                 killer = Timer(COMMAND_TIMEOUT_S, process.kill)
                 stack.callback(killer.cancel)
                 killer.start()
                 came = "".join(process.stdout.readline() for _ in shown.splitlines())
-            elif PAGES_WITH[command] > 1:
-                came = typed_once(command, folder, make_once)
             else:
-                came = printed_by(command, folder)
+                came, _ = process.communicate(timeout=COMMAND_TIMEOUT_S)
 
             assert is_shown(came, shown), f"$ {command}\n{came}\ninstead of\n{shown}"
-
-
-def typed_once(command: str, folder: Path, make_once: MakeOnce) -> str:
-    """What a line prints, which may have been typed before where the files that it names, and the
-    programs, are the same; what it writes is in the folder then too.
-    """
-    named = sorted(file for file in folder.iterdir() if file.is_file() and file.name in command)
-    read = [*named, *sorted((folder / "bin").iterdir())]
-    found = [command, *((file.name, file.read_bytes()) for file in read)]
-
-    def fill(made: Path) -> None:
-        before = files_of(folder)
-        (made / "files").mkdir(parents=True)
-        (made / "printed").write_text(printed_by(command, folder), "utf-8")
-        for file, data in files_of(folder).items():
-            if before.get(file) != data:
-                copy = made / "files" / file.relative_to(folder)
-                copy.parent.mkdir(parents=True, exist_ok=True)
-                copy.write_bytes(data)
-
-    made = make_once(f"typed-{hashlib.sha256(repr(found).encode()).hexdigest()}", fill)
-    shutil.copytree(made / "files", folder, dirs_exist_ok=True)
-    return (made / "printed").read_text("utf-8")
-
-
-def files_of(folder: Path) -> dict[Path, bytes]:
-    return {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-
-
-def printed_by(command: str, folder: Path) -> str:
-    return typed(command, folder).communicate(timeout=COMMAND_TIMEOUT_S)[0]
 
 
 def is_shown(came: str, shown: str) -> bool:
