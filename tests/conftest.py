@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import fcntl
 import gc
+import importlib
 import os
+import re
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
@@ -27,46 +29,84 @@ MakeOnce = Callable[[str, Callable[[Path], object]], Path]
 _TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
+_WITH_PROCESSES = ("e2e", "parts", "windows")
+_ONLY_WITH_PROCESSES = re.compile("({0})( or ({0}))*".format("|".join(_WITH_PROCESSES)))
+_NAMES_MARK = re.compile(r"\b({})\b".format("|".join(_WITH_PROCESSES)))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out what `-m "e2e or parts"` deselects as a whole: collecting that takes 5 s."""
+    if not _ONLY_WITH_PROCESSES.fullmatch(config.option.markexpr):
+        return None
+    if not collection_path.match("test_*.py"):
+        return None
+    return True if not _NAMES_MARK.search(collection_path.read_text("utf-8")) else None
+
+
+def pytest_deselected(items: list[pytest.Item]) -> None:
+    """See that a module whose tests have such a mark names it, because it is not read otherwise."""
+    marked = (item for item in items if any(map(item.get_closest_marker, _WITH_PROCESSES)))
+    for path in {item.path for item in marked}:
+        if not _NAMES_MARK.search(path.read_text("utf-8")):
+            raise pytest.UsageError(f"{path} names no mark of its tests with processes")
+
+
+def pytest_collection(session: pytest.Session) -> None:
+    """Share out the modules over the workers, the first time: pytest rewrites the assertions of all
+    in 12 s, keeps that as files, and all workers collect at once.
+    """
+    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
+    if workers == 1 or [Path(word).name for word in session.config.args] != ["tests"]:
+        return
+    number = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
+    modules = [
+        path.relative_to(session.config.rootpath)
+        for path in sorted(Path(__file__).parent.rglob("test_*.py"))
+        if not pytest_ignore_collect(path, session.config)
+    ]
+    for path in modules[number::workers]:
+        try:
+            importlib.import_module(".".join(path.with_suffix("").parts))
+        except (Exception, pytest.skip.Exception):  # noqa: BLE001 - collecting says so again
+            return
+
+
 def pytest_collection_finish() -> None:
     """Spare the garbage collector everything that stays until the end. A pytest that a test runs in
-    this process collects five times when it ends; among 10,000 tests that took 0.7 s.
-    """
-    gc.freeze()
-
-
-@pytest.fixture(autouse=True, scope="session")
-def only_named_plugins() -> None:
-    """The runs of pytest inside tests have the plugins that they name: loading all that is there
-    takes twice as long as the rest of a start.
+    this process collects five times when it ends; among 10,000 tests that took 0.7 s. The runs of
+    pytest inside tests have the plugins that they name: loading all that is there takes twice as
+    long as the rest of a start.
     """
     os.environ["PYTEST_DISABLE_PLUGIN_AUTOLOAD"] = "1"
-
-
-@pytest.fixture(autouse=True, scope="module")
-def what_stays() -> Iterator[None]:
-    """The same for what a module leaves: reports, and what it keeps for its other tests. The syntax
-    trees of the whole package, for one, made those five collections take 1.8 s.
-    """
-    yield
-    gc.collect()
     gc.freeze()
 
 
-@pytest.fixture(autouse=True)
-def signals_as_before() -> Iterator[None]:
-    """Our modes take signals for good; the rest of the run, and every child, needs them again."""
+# What holds for every test is in hooks: as fixtures it took a quarter of the time of small tests.
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(
+    item: pytest.Item, nextitem: pytest.Item | None
+) -> Generator[None, object, object]:
+    """Our modes take signals for good; the rest of the run, and every child, needs them again. And
+    the garbage collector is spared what a module leaves: reports, and what it keeps for its other
+    tests. The syntax trees of the whole package, for one, made the five collections of a pytest
+    inside a test take 1.8 s.
+    """
     before = [signal.getsignal(signum) for signum in _TAKEN]
-    yield
+    Script.running.clear()
+    result = yield
     for signum, handler in zip(_TAKEN, before, strict=True):
         signal.signal(signum, handler)
+    if nextitem is None or nextitem.path != item.path:
+        gc.collect()
+        gc.freeze()
+    return result
 
 
-@pytest.fixture(autouse=True)
-def scripts_end() -> Iterator[None]:
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown() -> Generator[None, None, None]:
     """Each script of a test is over when the test is: nothing came that no step expected, and
     nothing more is due.
     """
-    Script.running.clear()
     yield
     for script in Script.running:
         script.nothing_more()

@@ -8,7 +8,7 @@ them. The members of a batch are rows of their own.
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, overload
@@ -250,22 +250,15 @@ class Timeline(Sequence[Row]):
 
     def by_take(self) -> Iterator[tuple[int, Timeline]]:
         """Yield the number of each take that has rows, with these."""
-        first = 0
-        for take in self._takes:
-            last = bisect_left(self._places, take.end)
-            if last > first:
-                yield take.annotator.number, self.at(self._places[first:last])
-            first = last
+        for take, places in self._parts():
+            yield take.annotator.number, self.at(places)
 
     def __len__(self) -> int:
         return len(self._places)
 
     def __iter__(self) -> Iterator[Row]:
-        first = 0
-        for take in self._takes:
-            last = bisect_left(self._places, take.end)
-            yield from take.rows(self._places[first:last])
-            first = last
+        for take, places in self._parts():
+            yield from take.rows(places)
 
     @overload
     def __getitem__(self, index: int) -> Row: ...
@@ -275,7 +268,25 @@ class Timeline(Sequence[Row]):
         if isinstance(index, slice):
             return self.at(self._places[index])
         place = self._places[index]
-        return next(take for take in self._takes if place < take.end).row(place)
+        return self._take_of(place).row(place)
+
+    def _parts(self) -> Iterator[tuple[_TakeRows, Sequence[int]]]:
+        """Yield each take that has rows, with the indexes of these. Many takes may have none: a
+        cassette of many takes is read by parts of one take.
+        """
+        first = 0
+        while first < len(self._places):
+            take = self._take_of(self._places[first])
+            last = bisect_left(self._places, take.end, first)
+            yield take, self._places[first:last]
+            first = last
+
+    def _take_of(self, place: int) -> _TakeRows:
+        return self._takes[bisect_right(self._takes, place, key=_end_of)]
+
+
+def _end_of(take: _TakeRows) -> int:
+    return take.end
 
 
 def exchange(rows: Timeline, id_: str) -> Timeline:
