@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mcpmock.cassette.parser import read
 from mcpmock.channels.channel import MemoryChannel
 from mcpmock.protocol.messages import C2S
 from mcpmock.sessions import drive
@@ -128,6 +129,14 @@ def test_a_command_prints_no_recorded_text_as_it_is(
 
     assert [] == offenders(text)
     assert text
+
+
+def test_the_cassette_loads() -> None:
+    """What is hostile in a take does no damage either when more of it is."""
+    cassette = read("x", loadable_and_not()[0])
+
+    assert not cassette.damage
+    assert len(cassette.takes) > 100
 
 
 def test_a_damaged_cassette_is_refused_in_safe_words(run: Run, places: dict[str, str]) -> None:

@@ -5,12 +5,14 @@ of members included.
 from __future__ import annotations
 
 import json
+import os
 import re
 import unicodedata
 from collections.abc import Iterator
 from copy import deepcopy
 from functools import cache
-from typing import Any
+from itertools import zip_longest
+from typing import Any, NamedTuple
 
 from mcpmock.cassette.parser import read
 from mcpmock.errors import CassetteError
@@ -20,6 +22,8 @@ HOSTILE = (
     "\u00ad\ufeff\U000e0041\r\n::error::x\n  ::set-output name=a::b\n##[error]x ##vso[x]y\t"
     "```|<script>;#%%{init}end$$"
 )
+EVERY = bool(os.environ.get("MCPMOCK_E2E_ALL"))
+_ACT = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _COMMAND = re.compile(r"^\s*::.*::|##\[|##vso\[", re.MULTILINE)
 _KEPT = {"mcpmock", "transport", "n", "t", "s", "x", "d", "eol", "footer", "jsonrpc"}
 """Members whose value decides what the rest is, or that hold no text."""
@@ -99,7 +103,23 @@ _HTTP = [
     {"x": 2, "d": "s2c", "body": "<html>"},
     {"x": 2, "d": "s2c", "end": "reset"},
 ]  # fmt: skip
+_TALKS = (
+    (_STDIO, ((0,), (1, 2, 3), (4, 5), (6, 7, 8, 11), (9, 10), (12, 13), (14, 15),
+              *((place,) for place in range(16, len(_STDIO))))),
+    (_HTTP, ((0,), (1, 2, 3, 4, 5, 6), (7, 8, 9, 10))),
+)  # fmt: skip
+"""Each take, and which of its lines speak of the same: a request and its answer, for example."""
 _Path = tuple[str | int, ...]
+
+
+class _Planting(NamedTuple):
+    """One place of a take with the hostile string, or with half of a surrogate pair."""
+
+    kind: str
+    path: _Path
+
+    def __str__(self) -> str:
+        return f"{self.kind} {self.path}"
 
 
 def plain() -> bytes:
@@ -109,48 +129,73 @@ def plain() -> bytes:
 
 def planted() -> Iterator[tuple[str, bytes]]:
     """The cassette with the hostile string in one place, for each place; and where that is."""
-    for take in (_STDIO, _HTTP):
-        for path, is_name in _places(take):
-            changed: Any = deepcopy(take)
-            parent: Any = changed
-            for step in path[:-1]:
-                parent = parent[step]
-            if is_name:
-                parent[HOSTILE] = parent.pop(path[-1])
-            else:
-                parent[path[-1]] = HOSTILE
-            yield f"{'name' if is_name else 'value'} {path}", _lines(changed)
-            if path[1] == "m" and not is_name:
-                parent[path[-1]] = "\ud800"  # half of a pair, which JSON may hold: kept as a text
-                event = changed[path[0]]
-                event["text"] = json.dumps(event.pop("m"))
-                yield f"half a pair {path}", _lines(changed)
+    for take, _talks in _TALKS:
+        for planting in _plantings(take):
+            yield str(planting), _with(take, planting)
 
 
 @cache
 def loadable_and_not() -> tuple[bytes, dict[str, bytes]]:
-    """All cassettes that load, as takes of one; and those that are refused, by place."""
+    """All cassettes that load, as takes of one; and those that are refused, by place. The places of
+    lines that have nothing to do with each other share takes, except with MCPMOCK_E2E_ALL=1.
+    """
     good, bad = [], {}
-    for place, data in planted():
-        try:
-            damaged = bool(read("x", data).damage)
-        except CassetteError:
-            damaged = True
-        if damaged:
-            bad[place] = data
+    for take, talks in _TALKS:
+        by_talk: dict[tuple[int, ...], list[_Planting]] = {}
+        for planting in _plantings(take):
+            data = _with(take, planting)
+            if _loads(data):
+                talk = next(lines for lines in talks if planting.path[0] in lines)
+                by_talk.setdefault(talk, []).append(planting)
+            else:
+                bad[str(planting)] = data
+        if EVERY:
+            together = [(one,) for plantings in by_talk.values() for one in plantings]
         else:
-            good.append(data)
+            together = [tuple(filter(None, row)) for row in zip_longest(*by_talk.values())]
+        good += [_with(take, *plantings) for plantings in together]
     return b"".join(good), bad
+
+
+def _loads(data: bytes) -> bool:
+    try:
+        return not read("x", data).damage
+    except CassetteError:
+        return False
 
 
 def offenders(text: str) -> list[str]:
     """The lines on which a terminal or a CI system would act."""
-    lines = text.split("\n")
-    return [ascii(line) for line in lines if _acts(line) or _COMMAND.search(line)]
+    acting = {one for one in set(text) if one != "\n" and unicodedata.category(one) in _ACT}
+    return [
+        ascii(line)
+        for line in text.split("\n")
+        if not acting.isdisjoint(line) or _COMMAND.search(line)
+    ]
 
 
-def _acts(line: str) -> bool:
-    return any(unicodedata.category(one) in ("Cc", "Cf", "Cs", "Zl", "Zp") for one in line)
+def _plantings(take: list[Any]) -> Iterator[_Planting]:
+    for path, is_name in _places(take):
+        yield _Planting("name" if is_name else "value", path)
+        if path[1] == "m" and not is_name:
+            yield _Planting("half a pair", path)
+
+
+def _with(take: list[Any], *plantings: _Planting) -> bytes:
+    changed: Any = deepcopy(take)
+    for kind, path in plantings:
+        parent: Any = changed
+        for step in path[:-1]:
+            parent = parent[step]
+        if kind == "name":
+            parent[HOSTILE] = parent.pop(path[-1])
+        elif kind == "value":
+            parent[path[-1]] = HOSTILE
+        else:
+            parent[path[-1]] = "\ud800"  # half of a pair, which JSON may hold: kept as a text
+            event = changed[path[0]]
+            event["text"] = json.dumps(event.pop("m"))
+    return _lines(changed)
 
 
 def _places(value: Any, path: _Path = ()) -> Iterator[tuple[_Path, bool]]:
