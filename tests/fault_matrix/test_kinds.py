@@ -10,9 +10,11 @@ import pytest
 
 from mcpmock.faults.registry import KINDS, THEMES
 
+from tests.support.every import EVERY
+
 from . import rows_bytes, rows_http, rows_mcp, rows_messages
 from .row import Row, judge
-from .running import EVERYWHERE, base, running
+from .running import EVERYWHERE, MODES, TRANSPORTS, base, running
 
 ROWS = [*rows_bytes.ROWS, *rows_http.ROWS, *rows_messages.ROWS, *rows_mcp.ROWS]
 
@@ -23,9 +25,14 @@ def test_every_kind_has_a_row() -> None:
 
 
 def cases() -> Iterator[object]:
-    for row in ROWS:
+    """Over HTTP, where a row says the same of both modes, it is live over one of the transports and
+    replayed over the other, in turns; with MCPMOCK_E2E_ALL=1 both over both.
+    """
+    for number, row in enumerate(ROWS):
+        both = EVERY or bool({*MODES} & set(" ".join([*row.on, *row.elsewhere]).split()))
         for transport, mode in EVERYWHERE:
-            if row.is_shown(transport, mode):
+            turn = MODES[(number + TRANSPORTS.index(transport)) % 2]
+            if row.is_shown(transport, mode) and (both or transport == "stdio" or mode == turn):
                 yield pytest.param(row, transport, mode, id=f"{row.id}-{transport}-{mode}")
 
 

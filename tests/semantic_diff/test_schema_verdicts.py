@@ -14,6 +14,7 @@ import pytest
 
 from mcpmock.semantic_diff.schema_changes import INPUT, OUTPUT, Use, schema_changes
 from mcpmock.semantic_diff.severity import RULES
+from tests.support.every import EVERY
 from tests.support.json_schemas import EASY, PAIRS, SEED, JudgedPair
 
 S, N, I, NULL = ({"type": kind} for kind in ("string", "number", "integer", "null"))  # noqa: E741
@@ -538,7 +539,10 @@ ALONE = {
 
 @pytest.mark.parametrize("place", PLACES)
 def test_a_change_inside(place: str) -> None:
-    """It is judged alike wherever the schema stands, and the other way round in `not` and `if`."""
+    """It is judged alike wherever the schema stands, and the other way round in `not` and `if`.
+    Each change stands in every third place; with MCPMOCK_E2E_ALL=1 in each.
+    """
+    first, step = (0, 1) if EVERY else (list(PLACES).index(place) % 3, 3)
 
     def placed(schema: Any) -> Any:
         definitions = {name: schema[name] for name in ("$defs", "definitions") if name in schema}
@@ -547,7 +551,7 @@ def test_a_change_inside(place: str) -> None:
 
     judged = {
         name: (expected, verdicts(placed(old), placed(new)))
-        for name, (old, new, expected) in CHANGES.items()
+        for name, (old, new, expected) in [*CHANGES.items()][first::step]
         if expected in (SAME, LESS, MORE, BOTH, CHANGED) and name not in ALONE
     }
     if place in ("not", "if"):
@@ -727,7 +731,8 @@ def test_random_schemas() -> None:
     worse are not borne out.
     """
     false_same, unfounded = {}, set()
-    for number in range(PAIRS):
+    pairs = PAIRS if EVERY else PAIRS * 2 // 5
+    for number in range(pairs):
         pair = JudgedPair.random(number)
         if pair.by_choice:
             continue
@@ -738,8 +743,8 @@ def test_random_schemas() -> None:
             unfounded.add(number)
 
     assert {} == false_same, f"seed {SEED}"
-    assert FALSE_ALARMS.keys() == unfounded, f"seed {SEED}"
-    assert len(unfounded) <= PAIRS // 50
+    assert {number for number in FALSE_ALARMS if number < pairs} == unfounded, f"seed {SEED}"
+    assert len(FALSE_ALARMS) <= PAIRS // 50
 
 
 @pytest.mark.parametrize(

@@ -5,7 +5,6 @@ of members included.
 from __future__ import annotations
 
 import json
-import os
 import re
 import unicodedata
 from collections.abc import Iterator
@@ -17,12 +16,13 @@ from typing import Any, NamedTuple
 from mcpmock.cassette.parser import read
 from mcpmock.errors import CassetteError
 
+from .every import EVERY
+
 HOSTILE = (
     "::error::a\x1b[2J\x1b]0;x\x07\x1b]52;c;eA==\x07\x9b31m\x00\x08\x7f\x85\u202e\u2066\u200b\u2028"
     "\u00ad\ufeff\U000e0041\r\n::error::x\n  ::set-output name=a::b\n##[error]x ##vso[x]y\t"
     "```|<script>;#%%{init}end$$"
 )
-EVERY = bool(os.environ.get("MCPMOCK_E2E_ALL"))
 _ACT = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _COMMAND = re.compile(r"^\s*::.*::|##\[|##vso\[", re.MULTILINE)
 _KEPT = {"mcpmock", "transport", "n", "t", "s", "x", "d", "eol", "footer", "jsonrpc"}
