@@ -39,10 +39,19 @@ async def test_agent(mcpmock_server):
 """
 
 
+BUG, PAIR = "[92]", "[275]"
+"""The schedule in which progress decreases, and one with two faults, behind all with one."""
+
+
+@pytest.fixture(autouse=True, scope="module")
+def sdk() -> None:
+    """What is imported later is forgotten at the end of a `pytester`, and takes 1.6 s again."""
+    pytest.importorskip("mcp.client.streamable_http")
+
+
 @pytest.fixture
 def run(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
     """A suite with the recording of a slow call."""
-    pytest.importorskip("mcp.client")
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
     (pytester.path / "slow.jsonl").write_bytes(CASSETTE)
     return pytester
@@ -75,7 +84,7 @@ def test_a_sound_test_passes(run: pytest.Pytester, backend: str, mark: str) -> N
         print(waited.cancelled_caught, seen, round(anyio.current_time(), 6), file=told)
 """
     for _ in range(2):
-        outcome(run, "50", tell, backend, mark).assert_outcomes(passed=1)
+        outcome(run, "25", tell, backend, mark).assert_outcomes(passed=1)
     told = (run.path / "told").read_text().splitlines()
     one, other = told[1 : len(told) // 2], told[len(told) // 2 + 1 :]  # not on the real clock
     assert "True [1.0] 30.0" in one
@@ -94,6 +103,7 @@ def test_a_bug_is_found_and_repeated(run: pytest.Pytester) -> None:
     assert "recorded order, except: progress_decreasing at notifications/progress" in told
     assert "run again: 5 of 5" in told
     number = marker_of(result)
+    assert number == BUG
     (page,) = (run.path / "pages").glob("*.html")
     data = data_of(page.read_bytes())
     assert f"mcpmock: schedule {number.strip('[]')}: recorded order, except: " in data["error"]
@@ -106,7 +116,8 @@ def test_a_bug_is_found_and_repeated(run: pytest.Pytester) -> None:
 def test_a_pair_is_shrunk(run: pytest.Pytester) -> None:
     """To the one change that matters."""
     one = "kinds = [one['kind'] for one in mcpmock_server.faults.receipts]"
-    pair = marker_of(outcome(run, "900", f"{one}; assert kinds != ['latency', 'delay']"))
+    pair = marker_of(outcome(run, PAIR, f"{one}; assert kinds != ['latency', 'delay']"))
+    assert pair == PAIR
     result = outcome(run, pair, f"{one}; assert 'delay' not in kinds")
 
     result.assert_outcomes(failed=1)
@@ -124,7 +135,7 @@ ENDLESS = """
 
 def test_a_test_that_does_not_end_fails(run: pytest.Pytester) -> None:
     """On the mock clock at once."""
-    result = outcome(run, "200", ENDLESS)
+    result = outcome(run, BUG, ENDLESS)
 
     result.assert_outcomes(failed=1)
     assert "the test does not end within 3600 s of the mock clock" in str(result.stdout)
@@ -135,10 +146,9 @@ def test_a_test_under_asyncio_that_does_not_end_fails(
     run: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """On the real clock, with a limit."""
-    number = marker_of(outcome(run, "200", ENDLESS))
     monkeypatch.setattr(explored_body, "LEAST_LIMIT_S", 0.1)
     monkeypatch.setattr(search, "RERUNS", 1)
-    result = outcome(run, number, ENDLESS, "asyncio")
+    result = outcome(run, BUG, ENDLESS, "asyncio")
 
     result.assert_outcomes(failed=1)
     assert "the test does not end within" in str(result.stdout)

@@ -9,7 +9,6 @@ from collections.abc import Iterator
 import pytest
 
 from mcpmock.faults.registry import KINDS, THEMES
-
 from tests.support.every import EVERY
 
 from . import rows_bytes, rows_http, rows_mcp, rows_messages

@@ -54,14 +54,19 @@ from mcpmock.sessions.servers import Command
 from mcpmock.sessions.take import Say
 from mcpmock.trials.oracle import Broken
 from tests.support import INITIALIZE, WELCOME, c, call, cassette, request, response, s
+from tests.support.every import EVERY
 from tests.support.explored import RECORDED, DemoInMemory, demo_server, explored, shown_again
 from tests.support.processes import gone
 
 
-@pytest.mark.parametrize("http", [False, True])
-def test_a_sound_server_passes(tmp_path: Path, http: bool) -> None:
-    """Nothing is broken or odd, whatever is tried, and no folder is made."""
-    found, rows = explored(tmp_path, kinds="duplicate", jobs=4, http=http)
+@pytest.mark.parametrize(
+    ("http", "only"), [(False, None), *((True, only) for only in ([None] if EVERY else [3, 5]))]
+)
+def test_a_sound_server_passes(tmp_path: Path, http: bool, only: int | None) -> None:
+    """Nothing is broken or odd, whatever is tried, and no folder is made. Over HTTP two calls are
+    tried, of which one asks; with MCPMOCK_E2E_ALL=1 all.
+    """
+    found, rows = explored(tmp_path, kinds="duplicate", only=only, jobs=4, http=http)
 
     assert [] == [row.value() for row in rows if row.verdict in ("broken", "odd")]
     assert (found.planned, 0, []) == (len(rows), found.status, list(tmp_path.iterdir()))
