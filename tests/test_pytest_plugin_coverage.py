@@ -85,7 +85,8 @@ def test_of_sixty_tools_fourteen_are_called(suite: pytest.Pytester, workers: lis
     of the recording; an error covers no tool.
     """
     plugins = [*PLUGIN, "-p", "xdist"] if workers else PLUGIN
-    result = suite.runpytest_subprocess(*plugins, *workers, "--mcp-coverage", suite.path)
+    run = suite.runpytest_subprocess if workers else suite.runpytest_inprocess
+    result = run(*plugins, *workers, "--mcp-coverage", suite.path)
 
     assert 0 == result.ret
     assert {
@@ -107,7 +108,7 @@ def test_of_sixty_tools_fourteen_are_called(suite: pytest.Pytester, workers: lis
 def test_below_a_bound_the_session_fails(suite: pytest.Pytester) -> None:
     """Although all tests pass. A bound that is kept says nothing."""
     bounds = ("23%", "values=50%", "prompts=1%")
-    result = suite.runpytest_subprocess(*PLUGIN, *(f"--mcp-coverage-min={one}" for one in bounds))
+    result = suite.runpytest_inprocess(*PLUGIN, *(f"--mcp-coverage-min={one}" for one in bounds))
 
     assert pytest.ExitCode.TESTS_FAILED == result.ret
     result.assert_outcomes(passed=3)
@@ -123,7 +124,7 @@ def test_below_a_bound_the_session_fails(suite: pytest.Pytester) -> None:
 
 def test_a_wrong_bound_is_wrong_usage(suite: pytest.Pytester) -> None:
     """Before any test runs; the nearest kind is named."""
-    result = suite.runpytest_subprocess(*PLUGIN, "--mcp-coverage-min", "tool=5%")
+    result = suite.runpytest_inprocess(*PLUGIN, "--mcp-coverage-min", "tool=5%")
 
     assert pytest.ExitCode.USAGE_ERROR == result.ret
     result.stderr.fnmatch_lines(["*--mcp-coverage-min: no kind 'tool'; did you mean tools?*"])
@@ -160,7 +161,7 @@ def test_a_worker_that_crashes_is_said(suite: pytest.Pytester) -> None:
 def test_nothing_is_said_where_no_test_uses_a_fixture(pytester: pytest.Pytester) -> None:
     """Whatever the bound is."""
     pytester.makepyfile("def test_it(): pass")
-    result = pytester.runpytest_subprocess(*PLUGIN, "--mcp-coverage-min=100%", "--mcp-coverage")
+    result = pytester.runpytest_inprocess(*PLUGIN, "--mcp-coverage-min=100%", "--mcp-coverage")
 
     assert 0 == result.ret
     result.stdout.no_fnmatch_line("*coverage*")

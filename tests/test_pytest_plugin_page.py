@@ -7,6 +7,7 @@ import re
 import shlex
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -59,7 +60,7 @@ def test_a_page_for_each_failed_test(suite: pytest.Pytester) -> None:
     """The page has the recording, what the client asked and got, the miss with its near misses, and
     no secret; the failure names it.
     """
-    result = suite.runpytest_subprocess(*PLUGIN, "--mcp-report", "pages")
+    result = suite.runpytest_inprocess(*PLUGIN, "--mcp-report", "pages")
     pages = sorted((suite.path / "pages").glob("*.html"))
 
     assert ["misses-1", "misses-2"] == [re.findall(r"misses-\d", page.name)[0] for page in pages]
@@ -78,7 +79,7 @@ def test_the_page_opens_on_the_test(suite: pytest.Pytester) -> None:
     called incomplete.
     """
     suite.makepyfile(SUITE + "    assert 1 == 2, 'password=hunter2-hunter2'\n")
-    suite.runpytest_subprocess(*PLUGIN, "--mcp-report", "pages")
+    suite.runpytest_inprocess(*PLUGIN, "--mcp-report", "pages")
     (page,) = (suite.path / "pages").glob("*passes*.html")
     data = data_of(page.read_bytes())
 
@@ -262,7 +263,7 @@ def test_the_session_is_whole(failing: Path) -> None:
 
 def test_none_without_the_option(suite: pytest.Pytester) -> None:
     """Nothing is written, nothing is said."""
-    result = suite.runpytest_subprocess(*PLUGIN)
+    result = suite.runpytest_inprocess(*PLUGIN)
 
     assert not (suite.path / "pages").exists()
     result.stdout.no_fnmatch_line("report: *")
@@ -271,21 +272,20 @@ def test_none_without_the_option(suite: pytest.Pytester) -> None:
 def test_what_cannot_be_written(suite: pytest.Pytester) -> None:
     """The failure says why there is no page."""
     (suite.path / "pages").write_text("a file")
-    result = suite.runpytest_subprocess(*PLUGIN, "--mcp-report", "pages")
+    result = suite.runpytest_inprocess(*PLUGIN, "--mcp-report", "pages")
 
     result.stdout.fnmatch_lines(["report: none, because *pages*"])
     result.assert_outcomes(failed=2, passed=1)
 
 
-def test_a_page_that_fails(suite: pytest.Pytester) -> None:
+def test_a_page_that_fails(suite: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
     """What is wrong in the making of a page is told beside the failure, and the tests go on."""
-    suite.makeconftest(
-        "import mcpmock.view.report as report\n"
-        "def report_page(*_cassettes, **_how):\n"
-        "    raise RuntimeError('of the page')\n"
-        "report.report_page = report_page\n"
-    )
-    result = suite.runpytest_subprocess(*PLUGIN, "--mcp-report", "pages")
+
+    def report_page(*_cassettes: object, **_how: object) -> None:
+        raise RuntimeError("of the page")
+
+    monkeypatch.setattr(import_module("mcpmock.view.report"), "report_page", report_page)
+    result = suite.runpytest_inprocess(*PLUGIN, "--mcp-report", "pages")
 
     result.stdout.fnmatch_lines(["report: none, because of an internal error *of the page*"])
     result.assert_outcomes(failed=2, passed=1)
@@ -293,7 +293,7 @@ def test_a_page_that_fails(suite: pytest.Pytester) -> None:
 
 def test_beside_pytest_html(suite: pytest.Pytester) -> None:
     """Its report links the page."""
-    result = suite.runpytest_subprocess(*PLUGIN, "--mcp-report", "pages", *HTML)
+    result = suite.runpytest_inprocess(*PLUGIN, "--mcp-report", "pages", *HTML)
 
     result.assert_outcomes(failed=2, passed=1)
     assert "misses-1" in (suite.path / "all.html").read_text()

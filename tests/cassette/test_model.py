@@ -7,7 +7,7 @@ from typing import Any
 
 import msgspec
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpmock.cassette.model import Event, Gap, Header, embeddable, event_line, payload_parts
@@ -206,7 +206,6 @@ SCRAPS = (
 )  # fmt: skip
 
 
-@settings(max_examples=300)
 @given(st.lists(st.sampled_from(SCRAPS), max_size=30).map(b"".join) | st.binary(max_size=30))
 def test_any_bytes_round_trip(raw: bytes) -> None:
     """Whatever crossed is read from the cassette as it was."""

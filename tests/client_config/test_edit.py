@@ -6,7 +6,7 @@ from random import Random
 
 import pytest
 import tomlkit
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpmock.client_config import edit
@@ -25,7 +25,6 @@ def entry(command: str) -> str:
     return f'{{"mcpServers": {{"x": {command}}}}}'
 
 
-@settings(max_examples=200)
 @given(st.integers(0, 2**64))
 def test_unwrap_undoes_wrap(seed: int) -> None:
     """In any file of either format (`tools/wrap_configs.py` tries more of them)."""

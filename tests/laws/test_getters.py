@@ -6,9 +6,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 
-import mcpmock
+from .test_house import PACKAGE, trees
 
 _CHANGES = {"add", "append", "appendleft", "clear", "discard", "extend", "heappop", "heappush"}
 _CHANGES |= {"insert", "pop", "popleft", "remove", "setdefault", "sort", "update"}
@@ -16,11 +15,10 @@ _CHANGES |= {"insert", "pop", "popleft", "remove", "setdefault", "sort", "update
 
 def test_reading_changes_nothing() -> None:
     """Neither a container of the object, nor anything that another method changes."""
-    root = Path(mcpmock.__file__).parent
     found = [
-        f"{path.relative_to(root)}: {name}"
-        for path in sorted(root.rglob("*.py"))
-        for name in acting_getters(ast.parse(path.read_text("utf-8")))
+        f"{path.relative_to(PACKAGE)}: {name}"
+        for path, tree in trees().items()
+        for name in acting_getters(tree)
     ]
 
     assert [] == found

@@ -8,7 +8,6 @@ import ast
 import importlib
 import pkgutil
 from collections.abc import Iterator, Mapping
-from pathlib import Path
 
 import mcpmock
 import mcpmock.options
@@ -16,7 +15,7 @@ from mcpmock.options.option import OptionTable
 from mcpmock.playback.session_selection import PlayerOptions
 from mcpmock.playback.timing import Pace
 
-ROOT = Path(mcpmock.__file__).parent
+from .test_house import PACKAGE, trees
 
 
 def tables() -> dict[str, set[str]]:
@@ -36,10 +35,10 @@ def test_options_come_alone() -> None:
     """Whoever has them has all of them."""
     known = tables()
     found = [
-        f"{path.relative_to(ROOT)}: {what}"
-        for path in sorted(ROOT.rglob("*.py"))
+        f"{path.relative_to(PACKAGE)}: {what}"
+        for path, tree in trees().items()
         if path.parent.name != "cli"
-        for what in doubled(ast.parse(path.read_text("utf-8")), known)
+        for what in doubled(tree, known)
     ]
 
     assert [] == found

@@ -18,6 +18,7 @@ from mcpmock.redaction.cassettes import redact_cassette, scan_cassette
 from mcpmock.redaction.json_escapes import StringSpelling
 from mcpmock.redaction.redaction_rules import NO_OWN_RULES, RedactionRules
 from tests.support import INITIALIZE, WELCOME, c, call, cassette_bytes, replay, request, response, s
+from tests.support.every import covering
 
 
 def to_json(value: Any) -> str:
@@ -98,9 +99,9 @@ def heard(data: bytes, said: list[bytes], rules: RedactionRules = NO_OWN_RULES) 
     return [json.loads(raw) for asked in said[::2] for raw in played.heard(asked)]
 
 
-@pytest.mark.parametrize("rule", [*RULES, "value"])
-@pytest.mark.parametrize("spelling", SPELLINGS)
-@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize(
+    ("shape", "spelling", "rule"), covering(2, SHAPES, SPELLINGS, [*RULES, "value"])
+)
 def test_values(shape: str, spelling: str, rule: str) -> None:
     """A value is in no spelling in the recording, a scan finds nothing more, and its client is told
     what it was told.
@@ -222,9 +223,10 @@ def written_by(writer: str, value: Any) -> str:
     return f'"{WRITERS[writer].spell(value)}"'
 
 
-@pytest.mark.parametrize("rule", ["key", "hashed", "value", "built in"])
-@pytest.mark.parametrize("value", ESCAPABLE)
-@pytest.mark.parametrize("writer", WRITERS)
+@pytest.mark.parametrize(
+    ("writer", "value", "rule"),
+    covering(2, WRITERS, ESCAPABLE, ["key", "hashed", "value", "built in"]),
+)
 def test_escapes_that_nobody_needs(writer: str, value: str, rule: str) -> None:
     """JSON inside of a text has the escapes that the server wrote, whatever the client escapes, in
     all that may hold it; the rest of the text stays as it was.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpmock.protocol.messages import (
@@ -155,14 +155,12 @@ SCRAPS = (
 )  # fmt: skip
 
 
-@settings(max_examples=500)
 @given(st.lists(st.sampled_from(SCRAPS), max_size=14).map(b"".join) | st.binary(max_size=40))
 def test_parse_never_fails(raw: bytes) -> None:
     """Whatever the bytes are, there is an answer and no error."""
     assert isinstance(parse(raw), Message)
 
 
-@settings(max_examples=500)
 @given(
     flips=st.lists(st.tuples(st.integers(0, len(INITIALIZE) - 1), st.integers(0, 255)), max_size=3),
     cut=st.integers(0, len(INITIALIZE)),

@@ -7,7 +7,7 @@ from time import process_time
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpmock.protocol.raw_json import (
@@ -175,7 +175,6 @@ VALUES = st.recursive(
 )
 
 
-@settings(max_examples=200)
 @given(value=st.dictionaries(NAMES, VALUES, max_size=4), indent=st.sampled_from([None, 1]))
 def test_spans_agree_with_a_parser(value: dict[str, Any], indent: int | None) -> None:
     """For any JSON, however it is spaced, each member's span decodes to the value of a parser."""

@@ -112,10 +112,14 @@ PLACES: dict[str, Callable[[str], Frame]] = {
 def leaks(data: bytes, secret: str, depth: int = 4) -> bool:
     """Whether a secret is in these bytes, in any spelling: the slow and certain way."""
     wanted = secret.encode()
-    return any(wanted in text for text in _decodings(data, depth))
+    return any(wanted in text for text in _decodings(data, depth, {}))
 
 
-def _decodings(data: bytes, depth: int) -> Iterator[bytes]:
+def _decodings(data: bytes, depth: int, known: dict[bytes, int]) -> Iterator[bytes]:
+    """Each text once at each depth; `known` says down to which."""
+    if known.get(data, -1) >= depth:
+        return
+    known[data] = depth
     yield data
     if depth == 0:
         return
@@ -135,7 +139,7 @@ def _decodings(data: bytes, depth: int) -> Iterator[bytes]:
                 pass
     for text in inner:
         if text != data:
-            yield from _decodings(text, depth - 1)
+            yield from _decodings(text, depth - 1, known)
 
 
 def _unescape(match: re.Match[bytes]) -> bytes:

@@ -7,7 +7,7 @@ import re
 from time import process_time
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mcpmock.protocol.messages import S2C, Frame, HttpBody, HttpRequest, Stderr
@@ -367,7 +367,6 @@ MESSAGES = st.lists(MEMBERS, min_size=1, max_size=3).map(
 )
 
 
-@settings(max_examples=300)
 @given(MESSAGES)
 def test_suspicious_never_misses_what_the_rules_find(raw: bytes) -> None:
     """Whatever the rules would replace, in whatever spelling, is worth a closer look."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 import re
+from collections.abc import Callable
 
 import pytest
 
@@ -18,6 +19,7 @@ from mcpmock.redaction.secret_formats import (
     without_scheme,
 )
 from mcpmock.redaction.secret_names import SECRET_ENDINGS, kind_of_name
+from tests.support.every import covering
 
 
 @pytest.mark.parametrize(
@@ -150,18 +152,21 @@ SUFFIXES = [
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES, ids=ascii)
-@pytest.mark.parametrize("join", ["_", " ", "-", ".", "/", "@", "\u00b7"], ids=ascii)
-def test_every_name_of_a_secret_is_worth_a_closer_look(join: str, suffix: str) -> None:
+def test_every_name_of_a_secret_is_worth_a_closer_look(suffix: str) -> None:
     """Whatever joins its words and ends it, and in each notation."""
-    for words in SECRET_ENDINGS:
-        for name in (join.join(words), join.join(words).upper(), "my_" + join.join(words)):
-            if kind_of_name(f"{name}{suffix}") is None:
-                continue
-            named = {f"{name}{suffix}": "hunter22"}
-            line, escaped = json.dumps(named, ensure_ascii=False), json.dumps(named)
-            for text in (line, escaped, json.dumps({"text": line}), json.dumps({"text": escaped})):
-                assert suspicious(text.encode()), text
-                assert b"hunter22" not in Redactor().json(text.encode()), text
+    joined: list[Callable[[str], str]] = [str, str.upper, lambda name: f"my_{name}"]
+    joins = ["_", " ", "-", ".", "/", "@", "\u00b7"]
+    for words, join, end, write in covering(3, sorted(SECRET_ENDINGS), joins, SUFFIXES, joined):
+        if end != suffix:
+            continue
+        name = write(join.join(words))
+        if kind_of_name(f"{name}{suffix}") is None:
+            continue
+        named = {f"{name}{suffix}": "hunter22"}
+        line, escaped = json.dumps(named, ensure_ascii=False), json.dumps(named)
+        for text in (line, escaped, json.dumps({"text": line}), json.dumps({"text": escaped})):
+            assert suspicious(text.encode()), text
+            assert b"hunter22" not in Redactor().json(text.encode()), text
 
 
 @pytest.mark.parametrize(
