@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 import msgspec
@@ -13,6 +14,8 @@ from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.protocol.messages import C2S, Frame
 from mcpmock.stubs.server import StubServer
 from tests.support import INITIALIZE, notification, request
+
+_PAUSE = Event()
 
 
 class Agent:
@@ -65,3 +68,5 @@ class Agent:
             assert due is not None, "the server waits for nothing"
             self._now = due
             batches = self.pipeline.advance(due)
+            if not any(batches):
+                _PAUSE.wait(0.0005)  # for the thread that does the work

@@ -23,6 +23,7 @@ from mcpmock.sessions.url_server import Url
 from tests.redaction.canaries import CANARY, SPELLINGS, leaks
 from tests.sessions.web import URL, Web, running, web
 from tests.support import call, response
+from tests.support.every import covering
 from tests.support.http_upstream import STREAM, Asked, Reply, head
 
 __all__ = ["web"]
@@ -84,9 +85,9 @@ def said(body: bytes) -> dict[str, object]:
     return message
 
 
-@pytest.mark.parametrize("asked", [None, "gzip, deflate, br"])
-@pytest.mark.parametrize("stream", [False, True])
-@pytest.mark.parametrize("coding", CODINGS)
+@pytest.mark.parametrize(
+    ("asked", "stream", "coding"), covering(2, [None, "gzip, deflate, br"], [False, True], CODINGS)
+)
 async def test_canaries_in_compressed_bodies(
     web: Web, tmp_path: Path, coding: str, stream: bool, asked: str | None
 ) -> None:
