@@ -18,6 +18,7 @@ class Way:
 
     pieces: list[Timed] = attrs.field(factory=list)
     ended: tuple[float, str] | None = None
+    _reader: _Reader | None = attrs.field(default=None, init=False, eq=False, repr=False)
 
     @property
     def bytes(self) -> bytes:
@@ -32,8 +33,10 @@ class Way:
         return found + ([(self.pieces[-1][0], rest)] if rest else [])
 
     def answer(self) -> Answer:
-        """As the response to a request."""
-        return Answer.of(self)
+        """As the response to a request. What was read once is not read again."""
+        if self._reader is None or self._reader.ended not in (None, self.ended):
+            self._reader = _Reader()
+        return self._reader.read(self)
 
     def messages(self) -> list[Timed]:
         """The messages in a response, each with the time when it was whole."""
@@ -51,18 +54,10 @@ class Answer:
     broken: bool = False
     """Whether it is no HTTP from some byte on."""
 
-    @classmethod
-    def of(cls, way: Way) -> Answer:
-        answer, parser = cls(), h11.Connection(h11.CLIENT)
-        parser.send(h11.Request(method="POST", target="/", headers=[("Host", "x")]))
-        parser.send(h11.EndOfMessage())
-        for at, data in [*way.pieces, *([(way.ended[0], b"")] if way.ended else [])]:
-            if answer.whole or answer.broken:
-                break
-            answer._feed(parser, at, data)
-        return answer
-
-    def _feed(self, parser: h11.Connection, at: float, data: bytes) -> None:
+    def feed(self, parser: h11.Connection, at: float, data: bytes) -> None:
+        """Take what came; empty data is the end."""
+        if self.whole or self.broken:
+            return
         try:
             parser.receive_data(data)
             while (event := parser.next_event()) not in (h11.NEED_DATA, h11.PAUSED):
@@ -99,6 +94,27 @@ class Answer:
             data = b"".join(data for _, data in self.body)
             return [(self.body[-1][0], data)] if data and self.whole else []
         return [(at, data) for at, block in self.blocks for data in _data(block)]
+
+
+class _Reader:
+    """Reads a response as it comes."""
+
+    def __init__(self) -> None:
+        self.ended: tuple[float, str] | None = None
+        self._answer, self._count = Answer(), 0
+        self._parser = h11.Connection(h11.CLIENT)
+        self._parser.send(h11.Request(method="POST", target="/", headers=[("Host", "x")]))
+        self._parser.send(h11.EndOfMessage())
+
+    def read(self, way: Way) -> Answer:
+        """Take what came since the last time."""
+        for at, data in way.pieces[self._count :]:
+            self._answer.feed(self._parser, at, data)
+        self._count = len(way.pieces)
+        if way.ended and self.ended is None:
+            self.ended = way.ended
+            self._answer.feed(self._parser, way.ended[0], b"")
+        return self._answer
 
 
 def _data(block: bytes) -> Iterator[bytes]:

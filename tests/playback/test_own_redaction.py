@@ -100,7 +100,7 @@ def heard(data: bytes, said: list[bytes], rules: RedactionRules = NO_OWN_RULES) 
 
 
 @pytest.mark.parametrize(
-    ("shape", "spelling", "rule"), covering(2, SHAPES, SPELLINGS, [*RULES, "value"])
+    ("shape", "spelling", "rule"), covering(3, SHAPES, SPELLINGS, [*RULES, "value"])
 )
 def test_values(shape: str, spelling: str, rule: str) -> None:
     """A value is in no spelling in the recording, a scan finds nothing more, and its client is told
@@ -225,7 +225,7 @@ def written_by(writer: str, value: Any) -> str:
 
 @pytest.mark.parametrize(
     ("writer", "value", "rule"),
-    covering(2, WRITERS, ESCAPABLE, ["key", "hashed", "value", "built in"]),
+    covering(3, WRITERS, ESCAPABLE, ["key", "hashed", "value", "built in"]),
 )
 def test_escapes_that_nobody_needs(writer: str, value: str, rule: str) -> None:
     """JSON inside of a text has the escapes that the server wrote, whatever the client escapes, in
