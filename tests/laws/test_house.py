@@ -74,6 +74,12 @@ def trees() -> dict[Path, ast.Module]:
         gc.enable()
 
 
+@cache
+def nodes(path: Path) -> tuple[ast.AST, ...]:
+    """All of a module, which several laws look at."""
+    return tuple(ast.walk(trees()[path]))
+
+
 def room(module: str) -> str:
     return module.split(".")[1] if "." in module else "mcpmock"
 
@@ -88,7 +94,7 @@ def imports(module: str) -> Iterator[str]:
     """
     path = MODULES[module]
     package = module.split(".") if path.name == "__init__.py" else module.split(".")[:-1]
-    for node in ast.walk(trees()[path]):
+    for node in nodes(path):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

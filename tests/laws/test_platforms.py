@@ -21,7 +21,7 @@ import pytest
 
 from mcpmock.cassette.file import load
 
-from .test_house import MODULES, ROOT, trees
+from .test_house import MODULES, ROOT, nodes
 
 SHOWN = Path(__file__).with_name("shown_platform.py")
 OVER_HTTP = ROOT / "cassettes/everything-http.jsonl"
@@ -69,7 +69,7 @@ def test_one_module_names_what_differs() -> None:
         f"{module}: {named}"
         for module, path in MODULES.items()
         if module not in ("mcpmock.platforms", _APART)
-        for node in ast.walk(trees()[path])
+        for node in nodes(path)
         for named in _named(node)
     ]
 

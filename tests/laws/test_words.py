@@ -11,7 +11,7 @@ from functools import cache
 
 import pytest
 
-from .test_house import MODULES, trees
+from .test_house import FILES, MODULES, nodes
 
 GLOSSARY = {
     "Exchange": {
@@ -72,7 +72,7 @@ def classes() -> dict[str, dict[str, str]]:
     """The last word of a class's name: the classes that have it, each with its module."""
     found: dict[str, dict[str, str]] = defaultdict(dict)
     for module, path in MODULES.items():
-        for node in ast.walk(trees()[path]):
+        for node in nodes(path):
             if isinstance(node, ast.ClassDef):
                 found[last_word(node.name)][node.name] = module
     return found
@@ -88,8 +88,8 @@ def test_docstrings_of_functions_begin_with_a_verb() -> None:
     """They say what happens, and do not go on where the name ends: `def lines_of`, "Of a take"."""
     assert [] == [
         f"{path.name}:{node.lineno} {node.name}: {text.splitlines()[0]}"
-        for path, tree in trees().items()
-        for node in ast.walk(tree)
+        for path in FILES
+        for node in nodes(path)
         if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
         and not is_property(node)
         and (text := ast.get_docstring(node))
