@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import gc
-import importlib
 import os
 import re
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Generator
 from itertools import count
 from pathlib import Path
 
@@ -26,7 +24,6 @@ settings.load_profile("ci")
 # A shell starts a job in the background with SIGINT ignored, and every child inherits that.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
-MakeOnce = Callable[[str, Callable[[Path], object]], Path]
 _FOLDERS = count(1)
 _TAKEN = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 _WITH_PROCESSES = ("e2e", "parts", "windows")
@@ -49,26 +46,6 @@ def pytest_deselected(items: list[pytest.Item]) -> None:
     for path in {item.path for item in marked}:
         if not _NAMES_MARK.search(path.read_text("utf-8")):
             raise pytest.UsageError(f"{path} names no mark of its tests with processes")
-
-
-def pytest_collection(session: pytest.Session) -> None:
-    """Share out the modules over the workers, the first time: pytest rewrites the assertions of all
-    in 12 s, keeps that as files, and all workers collect at once.
-    """
-    workers = int(os.environ.get("PYTEST_XDIST_WORKER_COUNT", "1"))
-    if workers == 1 or [Path(word).name for word in session.config.args] != ["tests"]:
-        return
-    number = int(os.environ["PYTEST_XDIST_WORKER"].removeprefix("gw"))
-    modules = [
-        path.relative_to(session.config.rootpath)
-        for path in sorted(Path(__file__).parent.rglob("test_*.py"))
-        if not pytest_ignore_collect(path, session.config)
-    ]
-    for path in modules[number::workers]:
-        try:
-            importlib.import_module(".".join(path.with_suffix("").parts))
-        except (Exception, pytest.skip.Exception):  # noqa: BLE001 - collecting says so again
-            return
 
 
 def pytest_collection_finish() -> None:
@@ -110,25 +87,6 @@ def pytest_runtest_teardown() -> Generator[None, None, None]:
     yield
     for script in Script.running:
         script.nothing_more()
-
-
-@pytest.fixture(scope="session")
-def make_once(tmp_path_factory: pytest.TempPathFactory) -> MakeOnce:
-    """Gives a folder by its name, which the first worker that asks for it makes."""
-    run = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        run = run.parent  # what is above is the worker's own
-
-    def make(name: str, fill: Callable[[Path], object]) -> Path:
-        folder, done = run / name, run / f"{name}.done"
-        with (run / f"{name}.lock").open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            if not done.exists():
-                fill(folder)
-                done.touch()
-        return folder
-
-    return make
 
 
 @pytest.fixture

@@ -1,7 +1,8 @@
-"""Every end-to-end test leaves no process behind; what is built once for all of them."""
+"""Every end-to-end test leaves no process behind; what is built once for all workers of a run."""
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import uuid
@@ -10,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import MakeOnce
 from tests.support.processes import GONE, TAG, gone, started_with
 
 from .parts import not_installed
 from .suite_runs import build, environment
 
 Pythons = Callable[[str], Path]
+_MakeOnce = Callable[[str, Callable[[Path], object]], Path]
 
 
 @pytest.fixture(autouse=True)
@@ -34,7 +35,26 @@ def nothing_left(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 
 @pytest.fixture(scope="session")
-def distributions(make_once: MakeOnce) -> tuple[Path, Path]:
+def make_once(tmp_path_factory: pytest.TempPathFactory) -> _MakeOnce:
+    """Gives a folder by its name, which the first worker that asks for it makes."""
+    run = tmp_path_factory.getbasetemp()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        run = run.parent  # what is above is the worker's own
+
+    def make(name: str, fill: Callable[[Path], object]) -> Path:
+        folder, done = run / name, run / f"{name}.done"
+        with (run / f"{name}.lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not done.exists():
+                fill(folder)
+                done.touch()
+        return folder
+
+    return make
+
+
+@pytest.fixture(scope="session")
+def distributions(make_once: _MakeOnce) -> tuple[Path, Path]:
     """The wheel and the sdist of this tree."""
     if reason := not_installed("suites", "hatchling"):
         pytest.skip(reason)
@@ -44,7 +64,7 @@ def distributions(make_once: MakeOnce) -> tuple[Path, Path]:
 
 
 @pytest.fixture(scope="session")
-def pythons(distributions: tuple[Path, Path], make_once: MakeOnce) -> Pythons:
+def pythons(distributions: tuple[Path, Path], make_once: _MakeOnce) -> Pythons:
     """The Python of an environment with the wheel, on top of a part."""
 
     def python(part: str) -> Path:
