@@ -18,6 +18,7 @@ import pytest
 from mcpmock.channels.standard_streams import guard_standard_streams, write_log_line
 from mcpmock.channels.unix_client import UNREACHABLE_STATUS
 from mcpmock.errors import OutputLost
+from tests.support.every import EVERY
 
 ROOT = Path(__file__).parents[2]
 MCPMOCK = (sys.executable, "-m", "mcpmock")
@@ -82,11 +83,11 @@ def test_a_stderr_that_takes_nothing_changes_no_exit_status(how: str) -> None:
     """Each program ends with the status that it has anyway. In turns, a third of them; with
     MCPMOCK_E2E_ALL, each.
     """
-    turn, every = HOWS.index(how), "MCPMOCK_E2E_ALL" in os.environ
+    turn = HOWS.index(how)
     statuses = {
         command: status
         for number, (command, status) in enumerate(LOGGING.items())
-        if every or number % len(HOWS) == turn
+        if EVERY or number % len(HOWS) == turn
     }
     with opened(how) as fd:
         running = {

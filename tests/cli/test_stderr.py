@@ -18,10 +18,10 @@ import pytest
 
 from mcpmock.cli.commands import cli
 from tests.support import HEADER, OPENING, call, cassette_bytes, response
+from tests.support.every import EVERY
 from tests.support.processes import END, MCPMOCK
 
 pytestmark = pytest.mark.e2e
-EVERY = "MCPMOCK_E2E_ALL" in os.environ
 HOWS = ("closed", "broken pipe", "full pipe", "hung up terminal", *(["file"] if EVERY else []))
 NOISE = "import sys; sys.stderr.write('noise ' * 50_000); sys.stdin.read(); sys.exit(7)"
 SERVER = ("--", sys.executable, "-S", "-c", NOISE)

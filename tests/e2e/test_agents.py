@@ -24,6 +24,7 @@ from typing import Any
 import pytest
 
 from mcpmock.cassette.file import load
+from tests.support.every import EVERY
 
 from .agents import AGENTS, configure, run_agent
 from .http_processes import real_server, recording, replaying
@@ -33,7 +34,6 @@ from .parts import HTTP, not_installed, prepare, server
 pytestmark = [pytest.mark.parts, pytest.mark.timeout(600)]  # five starts of half a minute
 
 PROGRAM = str(Path(sys.executable).with_name("mcpmock"))
-EVERY = bool(os.environ.get("MCPMOCK_E2E_ALL"))
 NAMES = [*AGENTS] if EVERY else ["pydantic_ai", "copilot"]
 
 

@@ -5,7 +5,6 @@ on as if nothing had happened.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -16,6 +15,7 @@ from typing import Any
 import pytest
 
 from mcpmock.cassette.file import load
+from tests.support.every import EVERY
 from tests.support.processes import END, MCPMOCK
 
 from . import parts
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.parts]
 
 RENEWED = "the server had forgotten the session"
 NAMES = ["workshop-ts2", "everything"]
-if os.environ.get("MCPMOCK_E2E_ALL"):
+if EVERY:
     NAMES += ["workshop-py1", "workshop-py2"]
 
 

@@ -6,7 +6,6 @@ Each cassette is in a row, each transport in several; MCPMOCK_E2E_ALL=1 runs eve
 
 from __future__ import annotations
 
-import os
 import subprocess
 from collections import Counter
 from pathlib import Path
@@ -17,6 +16,7 @@ from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Cassette
 from mcpmock.playback.plan.steps import bare
 from mcpmock.semantic_diff.compare import compare
+from tests.support.every import EVERY
 from tests.support.processes import MCPMOCK, replay
 
 from .http_processes import replaying
@@ -25,7 +25,6 @@ from .parts import HTTP, SSE
 pytestmark = pytest.mark.e2e
 
 CASSETTES = sorted((Path(__file__).parents[2] / "cassettes").glob("*.jsonl"))
-EVERY = "MCPMOCK_E2E_ALL" in os.environ
 LIMIT = 60.0
 
 

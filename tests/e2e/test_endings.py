@@ -24,6 +24,7 @@ import attrs
 import pytest
 
 from mcpmock.protocol.messages import S2C
+from tests.support.every import EVERY
 from tests.support.processes import (
     END,
     MCPMOCK,
@@ -195,7 +196,7 @@ def outcomes(client: str, folder: Path) -> dict[Cell, tuple[Outcome, list[str]]]
 )
 def test_recorded_as_direct(clients: tuple[str, ...], tmp_path: Path) -> None:
     for client in SDKS.keys() & clients:
-        if client not in BY_DEFAULT and "MCPMOCK_E2E_ALL" not in os.environ:
+        if client not in BY_DEFAULT and not EVERY:
             pytest.skip("of the SDKs one for each language; MCPMOCK_E2E_ALL=1 runs all")
         if reason := parts.not_installed(SDKS[client], client):
             pytest.skip(reason)

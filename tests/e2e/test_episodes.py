@@ -5,7 +5,6 @@ it: the client cannot tell, and what was missing is recorded, so that the next r
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +15,7 @@ from mcpmock.cassette.file import load
 from mcpmock.cassette.model import Take
 from mcpmock.protocol.correlation import Correlation
 from mcpmock.protocol.messages import C2S, Request, parse_items
+from tests.support.every import EVERY
 from tests.support.processes import MCPMOCK
 
 from . import parts
@@ -27,7 +27,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.parts]
 
 SESSIONS = [("ts1", "everything", 0.1)]
 SERVED = [("ts2-auto", "workshop-ts2", HTTP)]
-if os.environ.get("MCPMOCK_E2E_ALL"):
+if EVERY:
     SESSIONS += [
         ("py2-auto", "time", 0.5),
         ("py1", "everything", 0.2),

@@ -5,11 +5,12 @@ real server.
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.support.every import EVERY
 
 from . import parts
 from .http_processes import real_server, recording, replaying
@@ -22,7 +23,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.parts]
 PAIRS = [("py2-auto", "ts1", "time")]
 """Who is recorded, to whom that is replayed, with which server (each speaks both eras)."""
 HTTP_PAIRS = [("ts1", "py2-modern")]
-if os.environ.get("MCPMOCK_E2E_ALL"):
+if EVERY:
     PAIRS += [("py2-auto", "py1", "git"), ("ts1", "py2-modern", "time")]
     HTTP_PAIRS.append(("py2-auto", "py1"))
 ASKED_OR_OLD = {"connect", "now", "ping, which the modern era has not"}

@@ -7,7 +7,6 @@ runs every pair here too.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import time
 from collections.abc import Iterator
@@ -19,6 +18,7 @@ import pytest
 import trio
 
 from tests.support import INITIALIZED, OPENING, call, cassette_bytes, response
+from tests.support.every import EVERY
 from tests.support.http_caller import Answer, HungUpError, calling, posts
 from tests.support.http_upstream import Asked, Reply, answers_all, upstream
 from tests.support.processes import END, MCPMOCK, running, scripted
@@ -26,7 +26,6 @@ from tests.support.processes import END, MCPMOCK, running, scripted
 from .http_processes import proxying, replaying
 
 pytestmark = pytest.mark.e2e
-EVERY = "MCPMOCK_E2E_ALL" in os.environ
 CALLS = [call(n, "x") for n in range(1, 9)]
 ASKED = b"".join(raw + b"\n" for raw in (OPENING[0][1], INITIALIZED, *CALLS))
 NOT_SLOW = 0.3

@@ -7,7 +7,6 @@ both.
 
 from __future__ import annotations
 
-import os
 from collections import defaultdict
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 import trio
 
 from tests.support import progress, request, response
+from tests.support.every import EVERY
 from tests.support.http_caller import Caller, HungUpError, at_once, calling
 from tests.support.http_upstream import Asked, Reply, answers_all, upstream
 from tests.support.processes import END, whole_take
@@ -22,9 +22,7 @@ from tests.support.processes import END, whole_take
 from .http_processes import FORWARDING, forwarding
 
 pytestmark = pytest.mark.e2e
-by_default_recorded = pytest.mark.parametrize(
-    "how", FORWARDING if "MCPMOCK_E2E_ALL" in os.environ else FORWARDING[:1]
-)
+by_default_recorded = pytest.mark.parametrize("how", FORWARDING if EVERY else FORWARDING[:1])
 
 CLIENTS, EACH = 20, 20
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from mcpmock.protocol.messages import S2C
+from tests.support.every import EVERY
 from tests.support.processes import (
     CHILDREN,
     END,
@@ -42,7 +43,6 @@ from tests.support.processes import (
 from .raw_client import Close, Lines, Send, Signal, Spoken, Step, Until, talk
 
 pytestmark = pytest.mark.e2e
-EVERY = "MCPMOCK_E2E_ALL" in os.environ
 
 PING = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
 LIST = b'{"jsonrpc":"2.0","id":2,"method":"tools/list"}\n'

@@ -5,17 +5,18 @@ answered under exactly the rules that the misses propose.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from tests.support.every import EVERY
+
 pytestmark = pytest.mark.e2e
 
 TIMEOUT_S = 60
-KINDS = ["id", "path", "time", "float", "text"] if os.environ.get("MCPMOCK_E2E_ALL") else []
+KINDS = ["id", "path", "time", "float", "text"] if EVERY else []
 """Kinds of values that vary alone, too."""
 MCPMOCK = [sys.executable, "-m", "mcpmock"]
 SERVER = """

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.every import EVERY
 from tests.support.processes import END, MCPMOCK, TAG, takes
 
 from . import parts
@@ -29,7 +30,7 @@ pytestmark = pytest.mark.e2e
 CASSETTE = Path(__file__).parents[2] / "cassettes" / "everything-http.jsonl"
 SERVER = Path(__file__).with_name("servers") / "oauth_server.py"
 SDK_CLIENTS = ["ts2-auto"]
-if os.environ.get("MCPMOCK_E2E_ALL"):
+if EVERY:
     SDK_CLIENTS += ["py1", "py2-auto", "ts1"]
 INITIALIZE = {
     "protocolVersion": "2025-11-25",

@@ -5,7 +5,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 import threading
@@ -21,6 +20,7 @@ import pytest
 
 from tests.logins.hostile_answers import ROWS
 from tests.logins.memory_issuer import AUTHORIZE, ORIGIN, Answer, Answers, MemoryIssuer
+from tests.support.every import EVERY
 from tests.support.processes import END, MCPMOCK
 
 from .test_oauth import BROWSER, World
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.e2e
 MAX_GROWTH_KIB = 16 << 10
 """How much more memory than a login that succeeds: the bounds of an answer and of its parts."""
 NAMES = ["issuer-bomb", "device-code-flood"]
-if os.environ.get("MCPMOCK_E2E_ALL"):
+if EVERY:
     NAMES += [
         "resource-flood", "registration-flood", "registration-method", "registration-id-flood",
         "token-bomb", "token-echo",

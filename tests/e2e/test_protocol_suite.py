@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.every import EVERY
 from tests.support.processes import takes
 
 from .http_processes import Served, real_server, recording, replaying, serving
@@ -26,7 +27,7 @@ from .test_sdk import needs
 pytestmark = pytest.mark.e2e
 
 REAL = [("workshop-py2", HTTP), ("workshop-ts2", HTTP)]
-if os.environ.get("MCPMOCK_E2E_ALL"):
+if EVERY:
     REAL += [("workshop-py2", SSE), ("workshop-py1", HTTP), ("workshop-py1", SSE)]
 ODD = "oddities"
 """A server of our own, that needs no parts."""
@@ -172,7 +173,7 @@ def test_in_another_order(suite: Suite) -> None:
 def test_one_by_one(suite: Suite) -> None:
     """A test alone, against a replay of its own, has its transcript: a sample of them."""
     names = list(all_tests(suite.kind))
-    if not os.environ.get("MCPMOCK_E2E_ALL"):
+    if not EVERY:
         names = random.Random(SEED).sample(names, min(3, len(names)))
     replayed: dict[str, Transcript] = {}
     for name in names:
@@ -187,8 +188,7 @@ def test_cut_where_the_recording_was_not(suite: Suite) -> None:
     """Of an answer that was recorded whole, a replay gives the rest behind any of its events."""
     name = "progress_and_logging"
     whole = suite.direct[name][0]["events"]
-    every = bool(os.environ.get("MCPMOCK_E2E_ALL"))
-    for at in range(1, len(whole)) if every else (1, len(whole) - 1):
+    for at in range(1, len(whole)) if EVERY else (1, len(whole) - 1):
         with replaying(suite.cassette) as player, Talk(name, player.url) as talk:
             talk.begin()
             last = leave(talk, talk.post(COUNTDOWN), at)

@@ -7,13 +7,13 @@ here only that its caller is not left waiting, and that the session goes on wher
 
 from __future__ import annotations
 
-import os
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from mcpmock.faults.races.grid import REACTIONS, Cell, cells
+from tests.support.every import EVERY
 
 from . import races
 from .parts import HTTP
@@ -26,7 +26,7 @@ SAMPLE = [
     *(Entry(Cell(1, 2, 4), reaction) for reaction in REACTIONS),
 ]
 CLIENTS, MODERN = ["ts2"], ["py2-modern"]
-if os.environ.get("MCPMOCK_E2E_ALL"):
+if EVERY:
     CLIENTS, MODERN = ["py2", "py1", "ts1", "ts2"], ["py2-modern", "ts2-modern"]
 ENDS = ("crash", "close")
 

@@ -6,7 +6,6 @@ row; MCPMOCK_E2E_ALL=1 runs all, with the clients in Python too.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from itertools import product
 from pathlib import Path
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from mcpmock.cassette.file import load
+from tests.support.every import EVERY
 from tests.support.processes import MCPMOCK, replay
 
 from . import parts
@@ -25,7 +25,7 @@ from .test_sdk_http import told
 pytestmark = [pytest.mark.e2e, pytest.mark.parts]
 
 ROWS = [("ts2-legacy", "moved-py1", HTTP), ("ts1", "moved-py2", SSE)]
-if os.environ.get("MCPMOCK_E2E_ALL"):
+if EVERY:
     CLIENTS = ("py1", "py2-legacy", "ts1", "ts2-legacy")
     OVER_SSE = [("py1", "moved-py1", SSE), ("ts1", "moved-py2", SSE)]
     ROWS = [*((*pair, HTTP) for pair in product(CLIENTS, parts.MOVED)), *OVER_SSE]

@@ -9,7 +9,6 @@ pairs are run with MCPMOCK_E2E_ALL=1.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -19,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from tests.support.every import EVERY
 from tests.support.processes import MCPMOCK, record, replay, takes
 
 from . import parts
@@ -37,12 +37,12 @@ CROSSINGS = [("py2-auto", "ts1", "everything")]
 """Recorded with the first, replayed to the second."""
 SPEAKING = [*parts.SERVERS, *parts.AGENT]
 """Servers of which every byte is compared."""
-if os.environ.get("MCPMOCK_E2E_ALL"):
+if EVERY:
     PAIRS = list(product(parts.CLIENTS, parts.SERVERS))
     CROSSINGS += [("ts1", "py1", "everything"), ("py1", "ts1", "filesystem")]
     CROSSINGS += [("fastmcp", "py2-auto", "git")]
     SPEAKING += parts.WORKSHOPS.keys() - parts.MOVED.keys()
-VERIFIED = 5 if os.environ.get("MCPMOCK_E2E_ALL") else 1
+VERIFIED = 5 if EVERY else 1
 """How often."""
 VERIFY_TIMEOUT_S = 120.0
 RULES: dict[str, list[str]] = {

@@ -7,7 +7,6 @@ Every client, server and transport is in a row; MCPMOCK_E2E_ALL=1 runs all.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.every import EVERY
 from tests.support.processes import record, replay, takes
 
 from . import parts
@@ -45,7 +45,7 @@ def replayable(client: str, server: str, recorded: str) -> tuple[str, ...]:
     return tuple(sorted(others))
 
 
-if os.environ.get("MCPMOCK_E2E_ALL"):
+if EVERY:
     SERVED = [(name, how) for name, all_ in parts.HTTP_SERVERS.items() for how in all_]
     RECORDED = [*SERVED, *((name, "stdio") for name in parts.HTTP_SERVERS)]
     ROWS = [

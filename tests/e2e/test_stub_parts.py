@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from itertools import product
 from pathlib import Path
@@ -13,6 +12,7 @@ import pytest
 
 import mcpmock
 from mcpmock.stubs.builder import Stub
+from tests.support.every import EVERY
 
 from .parts import CLIENTS, HTTP, drive, environment, missing, reach
 
@@ -26,7 +26,7 @@ ROWS = [
     ("ts2-auto", HTTP, "toml"),
 ]
 """One client of each family, of both eras; MCPMOCK_E2E_ALL=1 runs all, with each stub."""
-if os.environ.get("MCPMOCK_E2E_ALL"):
+if EVERY:
     ROWS = [*product(CLIENTS, ("stdio", HTTP), ("python", "toml"))]
 
 

@@ -14,13 +14,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.every import EVERY
+
 from .conftest import Pythons
 from .suite_runs import ALL, Run, prepare, run_suite, source
 
 pytestmark = [pytest.mark.parts, pytest.mark.e2e]
 Suite = Callable[..., Run]
 
-EVERY = bool(os.environ.get("MCPMOCK_E2E_ALL"))
 STRICT = ("-o", "asyncio_mode=strict", "-o", "asyncio_default_fixture_loop_scope=function")
 AUTO = ("-o", "asyncio_mode=auto", "-o", "asyncio_default_fixture_loop_scope=function")
 ALONE = [

@@ -19,6 +19,7 @@ from pathlib import Path
 import pytest
 
 from mcpmock.printable import shell_command
+from tests.support.every import EVERY
 from tests.support.processes import CHILDREN, GONE, TAG, gone, started_with
 
 from .parts import PARTS, not_installed
@@ -46,7 +47,6 @@ RUNNERS = {
 }
 """A runner: its command, the file of the manual, and how it says that one of two tests passed."""
 V1, V2 = "@modelcontextprotocol/sdk/client/", "@modelcontextprotocol/client"
-EVERY = bool(os.environ.get("MCPMOCK_E2E_ALL"))
 SAMPLE = [("vitest", 1, 20), ("jest", 2, 22), ("node", 2, 20)]
 
 

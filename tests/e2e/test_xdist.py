@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 import mcpmock
+from tests.support.every import EVERY
 from tests.support.record_modes import SERVER, asked
 from tests.support.weather import write_weather
 
@@ -21,7 +22,6 @@ from .parts import PARTS
 
 PYTHON = PARTS / "suites" / "bin" / "python"
 ROOT = Path(__file__).parents[2]
-EVERY = "MCPMOCK_E2E_ALL" in os.environ
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.parts,
