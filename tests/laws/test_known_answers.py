@@ -55,12 +55,10 @@ from tests.support import (
     says,
 )
 from tests.support.conversations import Conversation, Planned, take
-from tests.support.every import EVERY
 from tests.support.http_conversations import HttpConversation
 from tests.support.http_episodes import OPENING, ROOTS
 
-CHUNK, CHUNKS = 100, 3 if EVERY else 1
-"""`tools/known_answers.py` plays 2,000 conversations."""
+CHUNK, CHUNKS = 100, 3
 
 
 @pytest.mark.parametrize("chunk", range(CHUNKS))

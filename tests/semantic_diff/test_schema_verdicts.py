@@ -731,8 +731,7 @@ def test_random_schemas() -> None:
     worse are not borne out.
     """
     false_same, unfounded = {}, set()
-    pairs = PAIRS if EVERY else PAIRS * 2 // 5
-    for number in range(pairs):
+    for number in range(PAIRS):
         pair = JudgedPair.random(number)
         if pair.by_choice:
             continue
@@ -743,7 +742,7 @@ def test_random_schemas() -> None:
             unfounded.add(number)
 
     assert {} == false_same, f"seed {SEED}"
-    assert {number for number in FALSE_ALARMS if number < pairs} == unfounded, f"seed {SEED}"
+    assert set(FALSE_ALARMS) == unfounded, f"seed {SEED}"
     assert len(FALSE_ALARMS) <= PAIRS // 50
 
 
