@@ -112,7 +112,16 @@ def restarting(server: Path, python: str, cassette: Path, *options: str) -> Iter
 
 
 def write(server: Path, text: str, version: int) -> None:
-    server.write_text(text.replace("VERSION = 0", f"VERSION = {version}"))
+    """In one step: a busy machine may leave a file empty for longer than a change has to settle."""
+    new = server.with_suffix(".new")
+    new.write_text(text.replace("VERSION = 0", f"VERSION = {version}"))
+    new.replace(server)
+
+
+def called(answer: Any) -> tuple[int, int]:
+    """The id of a call and the version of the server that answered it."""
+    assert "result" in answer, answer
+    return answer["id"], int(answer["result"]["content"][0]["text"])
 
 
 def mcpmock(*arguments: str) -> None:
@@ -134,12 +143,12 @@ def test_restarts_under_calls(tmp_path: Path) -> None:
             while not heard or heard[-1][1] < version:
                 answer = client.hear()
                 open_calls.remove(answer["id"])
-                heard.append((answer["id"], int(answer["result"]["content"][0]["text"])))
+                heard.append(called(answer))
                 open_calls.add(client.ask("tools/call", {"name": "version"}))
         while open_calls:
             answer = client.hear()
             open_calls.remove(answer["id"])
-            heard.append((answer["id"], int(answer["result"]["content"][0]["text"])))
+            heard.append(called(answer))
         told = client.answer("tools/list")
         assert told["result"]["tools"][0]["description"] == str(RESTARTS)
     assert heard == sorted(heard)
