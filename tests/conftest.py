@@ -95,6 +95,6 @@ def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFa
     2 ms for each.
     """
     name = re.sub(r"\W", "_", request.node.name)[:30]
-    folder = tmp_path_factory.getbasetemp() / f"{name}{next(_FOLDERS)}"
+    folder = tmp_path_factory.getbasetemp() / f"{name}.{next(_FOLDERS)}"
     folder.mkdir(mode=0o700)
     return folder

@@ -188,6 +188,7 @@ def run(block: str, folder: Path, demo: Path) -> None:
         for step in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, shown = step.partition("\n")
             if command == DEMO:
+                assert not shown.strip()
                 for file in filter(Path.is_file, demo.iterdir()):
                     assert not (folder / file.name).exists()
                     shutil.copy(file, folder)

@@ -255,7 +255,10 @@ exec 9>"$PARTS/.lock"
 if command -v flock >/dev/null; then
     flock 9 # two runs at once would tear each other's folders down
 fi
-"$PARTS/pip/bin/pip" --version >/dev/null 2>&1 || python3 -m venv --clear "$PARTS/pip"
+if ! ready pip || ! "$PARTS/pip/bin/pip" --version >/dev/null; then
+    python3 -m venv --clear "$PARTS/pip"
+    digest >"$PARTS/pip/.pins"
+fi
 
 pids=()
 for name in "$@"; do

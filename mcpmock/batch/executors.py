@@ -97,8 +97,8 @@ def processes(jobs: int) -> Iterator[Executor | None]:
     pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin_worker)
     try:
         if sys.platform == "linux":
-            # A Ctrl-C waits until a worker is ready for it: Python's handlers at a fork swallow a
-            # KeyboardInterrupt, and a worker that goes on waits for ever for the lock of the queue,
+            # A Ctrl-C waits until a worker is ready for it: Python's handlers at a fork swallow
+            # what is raised, and a worker that goes on waits for ever for the lock of the queue,
             # which another one held when it died.
             before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
             try:

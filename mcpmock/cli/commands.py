@@ -49,7 +49,8 @@ class _Lazy(click.Group):
         command.context_class = _Context
         return command
 
-    # click prints an empty line when it catches a KeyboardInterrupt.
+    # click prints an empty line when it catches a KeyboardInterrupt, which is raised where
+    # `interrupts` leaves Ctrl-C to Python: under trio, while a program runs, and on Windows.
 
     def make_context(self, *args: Any, **more: Any) -> click.Context:
         try:

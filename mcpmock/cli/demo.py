@@ -22,6 +22,7 @@ from mcpmock.options.console import ConsoleOptions
 from mcpmock.options.files import DemoOptions
 from mcpmock.printable import many, mcpmock_command, printable
 
+from .interrupts import PythonHandler
 from .option_table import options
 from .output import emit
 
@@ -89,9 +90,10 @@ def _visit(*command: str, city: str | None = None) -> Visit:
     only = [] if city is None else ["--city", city]
     argv = [*_PYTHON, "mcpmock.demo.client", *only, "--", *_PYTHON, "mcpmock", *command]
     try:
-        done = subprocess.run(
-            argv, capture_output=True, encoding="utf-8", timeout=_TIMEOUT_S, check=False
-        )
+        with PythonHandler():
+            done = subprocess.run(
+                argv, capture_output=True, encoding="utf-8", timeout=_TIMEOUT_S, check=False
+            )
     except subprocess.TimeoutExpired as error:
         message = f"mcpmock {command[0]} did not end within {_TIMEOUT_S:g} seconds"
         raise McpMockError(message) from error
@@ -170,7 +172,8 @@ def _compared(first: Path, second: Path) -> Outcome:
     import msgspec
 
     command = [*_PYTHON, "mcpmock", "diff", "--json", str(first), str(second)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    with PythonHandler():
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
         raise McpMockError(f"`mcpmock diff` ended with {done.returncode}: {done.stderr.strip()}")
     return {**msgspec.json.decode(done.stdout), "type": "compared"}

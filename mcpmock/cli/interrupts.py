@@ -32,18 +32,27 @@ def raise_interrupts() -> None:
 
 
 def run_trio(main: Callable[..., Awaitable[_Result]], *args: Any) -> _Result:
-    """Run a function under trio, which takes Ctrl-C over only from Python's own handler. Behind it,
-    what is imported then is interrupted as what was imported before.
-    """
+    """Run a function under trio, which takes Ctrl-C over only from Python's own handler."""
     import trio
 
-    if signal.getsignal(signal.SIGINT) is not _interrupt:
+    with PythonHandler():
         return trio.run(main, *args)
-    signal.signal(signal.SIGINT, signal.default_int_handler)
-    try:
-        return trio.run(main, *args)
-    finally:
-        signal.signal(signal.SIGINT, _interrupt)
+
+
+class PythonHandler:
+    """In this block Ctrl-C raises KeyboardInterrupt, which trio and `subprocess` know: a program
+    that is run, which Ctrl-C has reached too, then has a moment to end. Behind it, what is imported
+    is interrupted as what was imported before.
+    """
+
+    def __enter__(self) -> None:
+        self._is_ours = signal.getsignal(signal.SIGINT) is _interrupt
+        if self._is_ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    def __exit__(self, *_: object) -> None:
+        if self._is_ours:
+            signal.signal(signal.SIGINT, _interrupt)
 
 
 def ignore_interrupts() -> None:

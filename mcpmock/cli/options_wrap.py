@@ -16,6 +16,7 @@ import click
 from mcpmock.errors import CannotStart, McpMockError
 from mcpmock.printable import did_you_mean, printable, shell_command
 
+from .interrupts import PythonHandler
 from .output import BAD, GOOD, emit, encodable, say
 
 if TYPE_CHECKING:
@@ -221,14 +222,15 @@ def _run(command: ClientCommand) -> None:
     if program is None:
         raise CannotStart(command.words[0], "no such program on PATH", found=False)
     try:
-        done = subprocess.run(
-            [program, *command.words[1:]],
-            input=command.stdin,
-            cwd=command.folder,
-            capture_output=True,
-            timeout=_COMMAND_TIMEOUT_S,
-            check=False,
-        )
+        with PythonHandler():
+            done = subprocess.run(
+                [program, *command.words[1:]],
+                input=command.stdin,
+                cwd=command.folder,
+                capture_output=True,
+                timeout=_COMMAND_TIMEOUT_S,
+                check=False,
+            )
     except subprocess.TimeoutExpired as error:
         words = f"{shell_command(command.words)} did not end within {_COMMAND_TIMEOUT_S} s"
         raise NotWritten(words) from error

@@ -22,7 +22,7 @@ from mcpmock.lazy_pattern import lazy_pattern
 from .kinds import KINDS, UNORDERED, Kind, kind_of_both
 from .paths import Place, ValueQuery, compile_path, is_selectable, spell_step
 
-_FIRST_NAME = lazy_pattern(r"(?:\$\s*\.)?([^.\[*\s$^]+)")
+_FIRST_NAME = lazy_pattern(r"(?:\$\s*\.)?([^\W\d][\w-]*)")
 _NAMES = lazy_pattern(r"[\w-]+(?:\.[\w-]+)*(?:=.*)?")
 MESSAGE_MEMBERS = {"jsonrpc", "id", "method", "params", "result", "error"}
 """The members of messages: a path that begins with another name is meant inside `params`."""
@@ -197,9 +197,7 @@ def _hint_at_form(words: Sequence[str], has_path: bool) -> str:
 
 
 def path_in_message(path: str, method: str = "*") -> str:
-    """Return a path that begins at the message. The `$.` of a path may be left out, as JSONPath
-    libraries allow.
-    """
+    """Return a path that begins at the message. In plans of faults its `$.` may be left out."""
     first = _FIRST_NAME.match(path)
     if first is None or first[1] in MESSAGE_MEMBERS or method == _OUTPUT:
         return path

@@ -185,3 +185,4 @@ def test_a_standard_error_that_takes_nothing_changes_no_exit_status(tmp_path: Pa
         found |= {(how, words): status for words, status in zip(tried, got, strict=True)}
 
     assert found == {(how, words): COMMANDS[words] for how, words in found}
+    assert {words for _, words in found} == COMMANDS.keys()

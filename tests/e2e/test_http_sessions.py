@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from tests.support import INITIALIZED, request
+from tests.support.every import EVERY
 from tests.support.http_caller import Caller, at_once, calling
 from tests.support.http_upstream import STREAM, Marking, MarkingStreams, answers_all, upstream
 from tests.support.processes import scripted, whole_take
@@ -22,7 +23,7 @@ from .http_processes import FORWARDING, Served, forwarding, proxying, recording,
 
 pytestmark = pytest.mark.e2e
 
-SESSIONS = int(os.environ.get("MCPMOCK_E2E_SESSIONS", "50"))
+SESSIONS = int(os.environ.get("MCPMOCK_E2E_SESSIONS", "200" if EVERY else "50"))
 CALLS = 3
 MODERN = "2026-07-28"
 

@@ -29,9 +29,9 @@ pytestmark = pytest.mark.e2e
 
 CASSETTE = Path(__file__).parents[2] / "cassettes" / "everything-http.jsonl"
 SERVER = Path(__file__).with_name("servers") / "oauth_server.py"
-SDK_CLIENTS = ["ts2-auto"]
+SDK_CLIENTS = ["py1"]
 if EVERY:
-    SDK_CLIENTS += ["py1", "py2-auto", "ts1"]
+    SDK_CLIENTS += ["py2-auto", "ts1", "ts2-auto"]
 INITIALIZE = {
     "protocolVersion": "2025-11-25",
     "capabilities": {},

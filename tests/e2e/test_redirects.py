@@ -1,6 +1,6 @@
 """Real servers behind a redirect, with the clients of the official SDKs: `/mcp` is answered with a
-307 to the absolute URL of `/mcp/`, as Starlette and FastMCP do. Each server and transport is in a
-row; MCPMOCK_E2E_ALL=1 runs all, with the clients in Python too.
+307 to the absolute URL of `/mcp/`, as Starlette and FastMCP do. Each language, server and transport
+is in a row; MCPMOCK_E2E_ALL=1 runs all.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .test_sdk_http import told
 
 pytestmark = [pytest.mark.e2e, pytest.mark.parts]
 
-ROWS = [("ts2-legacy", "moved-py1", HTTP), ("ts1", "moved-py2", SSE)]
+ROWS = [("py2-legacy", "moved-py1", HTTP), ("ts1", "moved-py2", SSE)]
 if EVERY:
     CLIENTS = ("py1", "py2-legacy", "ts1", "ts2-legacy")
     OVER_SSE = [("py1", "moved-py1", SSE), ("ts1", "moved-py2", SSE)]

@@ -90,7 +90,7 @@ def run(folder: Path, source: str, *options: str) -> tuple[int, str]:
 
 @pytest.mark.parametrize("options", [(), ("-k", "calls")] if EVERY else [()])
 def test_leftovers_add_up(tmp_path: Path, options: tuple[str, ...]) -> None:
-    """Two tests on one cassette, on two workers, together and alone: nothing is left over that a
+    """Two tests on one cassette, on two workers: nothing is left over that a
     test asked or might have asked.
     """
     write_weather(tmp_path / "cassettes" / "weather.jsonl")

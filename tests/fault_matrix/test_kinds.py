@@ -24,11 +24,12 @@ def test_every_kind_has_a_row() -> None:
 
 
 def cases() -> Iterator[object]:
-    """Over HTTP, where a row says the same of both modes, it is live over one of the transports and
+    """Over HTTP, where a row says the same of both modes and transports, it is live over one and
     replayed over the other, in turns; with MCPMOCK_E2E_ALL=1 both over both.
     """
     for number, row in enumerate(ROWS):
         both = EVERY or bool({*MODES} & set(" ".join([*row.on, *row.elsewhere]).split()))
+        both |= len({*row.fault.transports} - {"stdio"}) < 2
         for transport, mode in EVERYWHERE:
             turn = MODES[(number + TRANSPORTS.index(transport)) % 2]
             if row.is_shown(transport, mode) and (both or transport == "stdio" or mode == turn):

@@ -63,6 +63,7 @@ PLACE = MatchPlace(session=2, transport="sse", era="2025-11-25", phase="running"
         ({"path": "arguments.city", "equals": "Oslo"}, True),
         ({"path": "arguments['city']"}, True),
         ({"path": "arguments.town"}, False),
+        ({"path": "method|result", "equals": "tools/call"}, True),
         ({"path": "params.arguments.city"}, True),
         ({"path": "$.arguments.city", "equals": "Oslo"}, True),
         ({"path": "$.params.arguments.city", "equals": "Oslo"}, True),

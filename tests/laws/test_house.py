@@ -5,7 +5,6 @@ thing. The rooms are explained in `mcpmock help contributing`.
 from __future__ import annotations
 
 import ast
-import gc
 import re
 from collections import defaultdict
 from collections.abc import Iterator
@@ -65,13 +64,7 @@ MODULES = {
 
 @cache
 def trees() -> dict[Path, ast.Module]:
-    """They stay, so the garbage collector need not look at them."""
-    gc.disable()
-    try:
-        return {path: ast.parse(path.read_text("utf-8")) for path in FILES}
-    finally:
-        gc.freeze()
-        gc.enable()
+    return {path: ast.parse(path.read_text("utf-8")) for path in FILES}
 
 
 @cache
