@@ -54,7 +54,9 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder where the line of the demo was typed, which prints nothing."""
     folder = tmp_path_factory.mktemp("demo")
     install(folder, sys.executable)
-    assert typed(DEMO, folder).communicate(timeout=COMMAND_TIMEOUT_S)[0] == ""
+    process = typed(DEMO, folder)
+    assert process.communicate(timeout=COMMAND_TIMEOUT_S)[0] == ""
+    assert process.returncode == 0
     return folder
 
 

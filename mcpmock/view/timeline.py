@@ -11,6 +11,7 @@ from array import array
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from operator import attrgetter
 from typing import Any, overload
 
 import attrs
@@ -282,11 +283,7 @@ class Timeline(Sequence[Row]):
             first = last
 
     def _take_of(self, place: int) -> _TakeRows:
-        return self._takes[bisect_right(self._takes, place, key=_end_of)]
-
-
-def _end_of(take: _TakeRows) -> int:
-    return take.end
+        return self._takes[bisect_right(self._takes, place, key=attrgetter("end"))]
 
 
 def exchange(rows: Timeline, id_: str) -> Timeline:

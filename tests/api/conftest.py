@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -14,9 +13,3 @@ from tests.support.weather import write_weather
 def weather(tmp_path: Path) -> Path:
     """`write_weather`, in a folder of its own."""
     return write_weather(tmp_path / "weather.jsonl")
-
-
-@pytest.fixture
-def mcp() -> Any:
-    """The SDK, whose import takes 1.6 s."""
-    return pytest.importorskip("mcp")

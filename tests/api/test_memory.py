@@ -16,6 +16,7 @@ import mcpmock
 from mcpmock.api.memory import _Pump
 from mcpmock.protocol.reassembly import MAX_MESSAGE_BYTES
 
+mcp = pytest.importorskip("mcp")
 Run = Callable[[Callable[[], Awaitable[Any]]], Any]
 
 
@@ -27,7 +28,7 @@ def run(request: pytest.FixtureRequest) -> Run:
     return lambda main: asyncio.run(main())  # type: ignore[arg-type]
 
 
-def test_a_client(run: Run, weather: Path, mcp: Any) -> None:
+def test_a_client(run: Run, weather: Path) -> None:
     """It gets what was recorded, and a miss as an error that says so."""
 
     async def main() -> None:
@@ -43,7 +44,7 @@ def test_a_client(run: Run, weather: Path, mcp: Any) -> None:
     run(main)
 
 
-def test_connect(run: Run, weather: Path, mcp: Any) -> None:
+def test_connect(run: Run, weather: Path) -> None:
     """One session without a server to hold."""
 
     async def main() -> None:
@@ -78,7 +79,7 @@ def test_a_message_of_any_length() -> None:
     assert [MAX_MESSAGE_BYTES + 1] == found
 
 
-def test_fastmcp(run: Run, weather: Path, monkeypatch: pytest.MonkeyPatch, mcp: Any) -> None:
+def test_fastmcp(run: Run, weather: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it is loaded, what it gets is one of its transports, and still one of the SDK's."""
     base: Any = type("ClientTransport", (), {})
     module = SimpleNamespace(ClientTransport=base)

@@ -17,6 +17,8 @@ from tests.stubs.stub_support import asks
 from tests.support import HEADER, INITIALIZED, c2s, request, s2c, slow_call
 from tests.support.weather import ASK, HELLO, LISTED, TOLD, TOOLS
 
+mcp = pytest.importorskip("mcp")
+
 
 @pytest.fixture
 def slow(tmp_path: Path) -> Path:
@@ -34,7 +36,7 @@ def on_a_mock_clock(main: Any) -> Any:
     return trio.run(main, clock=MockClock(autojump_threshold=0))
 
 
-def test_recorded_waits(slow: Path, mcp: Any) -> None:
+def test_recorded_waits(slow: Path) -> None:
     """The client of the SDK waits for each answer as long as it took, on its own clock."""
 
     async def main() -> None:
@@ -49,7 +51,7 @@ def test_recorded_waits(slow: Path, mcp: Any) -> None:
     on_a_mock_clock(main)
 
 
-def test_a_timeout_of_the_client(slow: Path, mcp: Any) -> None:
+def test_a_timeout_of_the_client(slow: Path) -> None:
     """Half a minute is over at once where the recorded server never answered."""
 
     async def main() -> None:
@@ -62,7 +64,7 @@ def test_a_timeout_of_the_client(slow: Path, mcp: Any) -> None:
     on_a_mock_clock(main)
 
 
-def test_a_fault_that_never_answers(slow: Path, mcp: Any) -> None:
+def test_a_fault_that_never_answers(slow: Path) -> None:
     """A plan makes the same of a call that was answered; of the recorded waits nothing is lost."""
 
     async def main() -> None:
@@ -78,7 +80,7 @@ def test_a_fault_that_never_answers(slow: Path, mcp: Any) -> None:
     on_a_mock_clock(main)
 
 
-def test_a_stub_that_hangs(mcp: Any) -> None:
+def test_a_stub_that_hangs() -> None:
     """And where nobody answers on purpose; the session is good for more."""
     stub = Stub().tool("slow").hang().reply("late", after="29s")
 
@@ -121,7 +123,7 @@ async def test_frames_on_the_clock_of_the_caller(slow: Path, autojump_clock: Moc
         assert ([HELLO, LISTED], 30) == (heard, trio.current_time() - began)
 
 
-def test_asyncio_has_a_real_clock(slow: Path, mcp: Any) -> None:
+def test_asyncio_has_a_real_clock(slow: Path) -> None:
     """Recorded pauses are cut at a tenth of a second, each."""
 
     async def main() -> float:
@@ -137,7 +139,7 @@ def test_asyncio_has_a_real_clock(slow: Path, mcp: Any) -> None:
 @pytest.mark.parametrize(
     ("fault", "seconds"), [("delay:delay=50ms", 0.05), ("slicer:size=20,delay=10ms", 0.04)]
 )
-def test_progress_that_a_fault_delays(tmp_path: Path, fault: str, seconds: float, mcp: Any) -> None:
+def test_progress_that_a_fault_delays(tmp_path: Path, fault: str, seconds: float) -> None:
     """Arrives, whole, and what belongs to the same call waits behind it."""
     file, seen = tmp_path / "call.jsonl", list[tuple[float, float]]()
     file.write_bytes(slow_call.CASSETTE)
