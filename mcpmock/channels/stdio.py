@@ -122,6 +122,9 @@ async def _let_signals_go_first() -> None:
     Ctrl-C reaches us and our client at once, so its end comes behind the signal. A server that
     heard of the end first would end by it, with another exit status than without us.
     """
+    # Where both came while we did not run, the kernel names the end, and only then does the handler
+    # of the signal wake trio.
+    await trio.lowlevel.checkpoint()  # the loop hears of that
     await trio.lowlevel.checkpoint()  # trio's task that takes what signal handlers queued
     await trio.lowlevel.checkpoint()  # the tasks that it wakes
 

@@ -18,7 +18,7 @@ from trio.testing import wait_all_tasks_blocked
 
 from mcpmock.channels import fd
 from mcpmock.channels.channel import MAX_HELD_BYTES
-from mcpmock.channels.fd import borrow
+from mcpmock.channels.fd import Descriptor, borrow
 from mcpmock.channels.stdio import StdioChannel
 from mcpmock.protocol.messages import C2S, S2C, Frame
 from tests.support import c2s, hangs_up, logs, s2c, seen
@@ -116,6 +116,34 @@ async def test_a_signal_that_came_first_is_heard_first() -> None:
                             heard.append("signal")
                             break
             assert ["signal", "end"] == heard
+
+
+async def test_a_signal_that_came_with_the_end_is_heard_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Both came while we did not run: the kernel names the end, then the handler runs."""
+
+    def read(_: Descriptor) -> bytes:
+        os.kill(os.getpid(), signal.SIGUSR1)
+        return b""
+
+    monkeypatch.setattr(Descriptor, "read", read)
+    for _ in range(20):  # trio shuffles the tasks of a turn
+        async with conversation() as client:
+            heard: list[str] = []
+
+            async def hear_end(client: Client, heard: list[str]) -> None:
+                await client.channel.receive()
+                heard.append("end")
+
+            with trio.open_signal_receiver(signal.SIGUSR1) as signals:
+                async with trio.open_nursery() as nursery:
+                    nursery.start_soon(hear_end, client, heard)
+                    await wait_all_tasks_blocked()
+                    client.close("stdin")
+                    await anext(signals)
+                    heard.append("signal")
+        assert ["signal", "end"] == heard
 
 
 async def test_only_the_only_client_is_waited_for_without_the_loop() -> None:
