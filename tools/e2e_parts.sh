@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
 # Install the real MCP servers and clients of the end-to-end tests, pinned, outside the tree.
 #
-#   tools/e2e_parts.sh [py2] [py1] [bare] [batch] [suites] [suites_py1] [npm] [clients] [peers] [conformance]
+#   tools/e2e_parts.sh [py2] [py1] [bare] [batch] [npm] [clients] [peers] [conformance]
 #                      [browser] [axe] [inspector] [frameworks] [copilot] [windows]    (none named: all of them)
 #   tools/e2e_parts.sh agents                      clients, frameworks and copilot: all agents of the tests
-# py2, py1 and peers are virtual environments, because their versions conflict; so are bare (what we need),
-# batch (a cluster, and what reads our exports), suites and suites_py1, where users' test suites run (pytest,
-# its plugins, an SDK); npm and clients (agents whose configuration `mcpmock wrap` changes, 1.4 GB) are folders
+# py2, py1 and peers are virtual environments, because their versions conflict (users' test suites run in the
+# first two: what we need, an SDK, pytest and its plugins); so are bare (what we need) and batch (a cluster, and
+# what reads our exports); npm and clients (agents whose configuration `mcpmock wrap` changes, 1.4 GB) are folders
 # of Node packages; conformance is both, for it needs a newer Node than most machines have.  A part that already holds its pins is left alone, so a second run takes no
 # time.  A part that this machine cannot have (no Node, no Python 3.12) is skipped with a word.
 # Everything goes under $MCPMOCK_E2E_PARTS; tests/e2e/parts.py looks in the same place.  The environments are
@@ -15,19 +15,18 @@ set -euo pipefail
 
 PARTS=${MCPMOCK_E2E_PARTS:-${XDG_CACHE_HOME:-$HOME/.cache}/mcpmock-e2e}
 
-PY2=(mcp==2.3.0 fastmcp==4.1.2 mcp-server-time==2026.10.19 mcp-server-git==2026.10.19)
-PY1=(mcp==1.30.0)
 # What mcpmock itself needs: its wheel is installed into a copy of these.
 OURS=(
     trio==0.35.0 attrs==26.1.0 cattrs==26.2.1 msgspec==0.22.0 click==8.5.1 h11==0.16.0
     truststore==0.10.5 rich==15.0.0 python-jsonpath==2.2.2 tomlkit==0.15.2
 )
-SUITES=(
-    mcp==2.3.0 fastmcp==4.1.2 anyio==4.16.0 pytest==9.2.0 pytest-asyncio==1.5.0 pytest-trio==0.8.0
+PY2=(
+    mcp==2.3.0 fastmcp==4.1.2 mcp-server-time==2026.10.19 mcp-server-git==2026.10.19
+    anyio==4.16.0 pytest==9.2.0 pytest-asyncio==1.5.0 pytest-trio==0.8.0
     pytest-xdist==3.8.0 pytest-randomly==5.1.0 pytest-recording==0.14.1 vcrpy==9.4.2
     hatchling==1.33.0 pre-commit==4.7.0 "${OURS[@]}"
 )
-SUITES_PY1=(
+PY1=(
     mcp==1.30.0 anyio==4.16.0 pytest==9.2.0 pytest-asyncio==1.5.0 pytest-trio==0.8.0 "${OURS[@]}"
 )
 # Shares the work on many cassettes; queries them; knows the format of OpenTelemetry's files.
@@ -86,7 +85,9 @@ make_venv() {
     local folder=$1 python=$2
     shift 2
     "$python" -m venv --without-pip "$folder"
-    "$PARTS/pip/bin/pip" --python "$folder/bin/python" install -qq --disable-pip-version-check "$@"
+    # Most of it is never imported: to compile all takes a quarter of the time.
+    "$PARTS/pip/bin/pip" --python "$folder/bin/python" install \
+        -qq --no-compile --disable-pip-version-check "$@"
 }
 
 # install_venv NAME PYTHON PIN..
@@ -154,11 +155,6 @@ provide() {
         py1) ready py1 "${PY1[@]}" || install_venv py1 python3 "${PY1[@]}" ;;
         bare) ready bare "${OURS[@]}" || install_venv bare python3 "${OURS[@]}" ;;
         batch) ready batch "${BATCH[@]}" || install_venv batch python3 "${BATCH[@]}" ;;
-        suites) ready suites "${SUITES[@]}" || install_venv suites python3 "${SUITES[@]}" ;;
-        suites_py1)
-            ready suites_py1 "${SUITES_PY1[@]}" ||
-                install_venv suites_py1 python3 "${SUITES_PY1[@]}"
-            ;;
         peers)
             if ready peers "${PEERS[@]}"; then
                 return
@@ -249,7 +245,7 @@ provide() {
     esac
 }
 
-(($#)) || set -- py2 py1 bare batch suites suites_py1 npm clients peers conformance browser axe inspector frameworks copilot windows
+(($#)) || set -- py2 py1 bare batch npm clients peers conformance browser axe inspector frameworks copilot windows
 mkdir -p "$PARTS"
 exec 9>"$PARTS/.lock"
 if command -v flock >/dev/null; then

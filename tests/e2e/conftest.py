@@ -56,7 +56,7 @@ def make_once(tmp_path_factory: pytest.TempPathFactory) -> _MakeOnce:
 @pytest.fixture(scope="session")
 def distributions(make_once: _MakeOnce) -> tuple[Path, Path]:
     """The wheel and the sdist of this tree."""
-    if reason := not_installed("suites", "hatchling") or not_installed("pip", "pip"):
+    if reason := not_installed("py2", "hatchling") or not_installed("pip", "pip"):
         pytest.skip(reason)
     folder = make_once("distributions", build)
     (wheel,), (sdist,) = folder.glob("*.whl"), folder.glob("*.tar.gz")

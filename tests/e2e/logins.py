@@ -247,6 +247,6 @@ def is_missing(*parts: str) -> bool:
 def versions() -> dict[str, str]:
     """Of the SDKs, by client."""
     script = (Path(__file__).parents[2] / "tools/e2e_parts.sh").read_text("utf-8")
-    pins = dict(re.findall(r"(PY[12])=\(mcp==([\d.]+)", script))
+    pins = dict(re.findall(r"(PY[12])=\(\s*mcp==([\d.]+)", script))
     named = dict(re.findall(r"@modelcontextprotocol/(sdk|client)@([\d.]+)", script))
     return {"py1": pins["PY1"], "py2": pins["PY2"], "ts1": named["sdk"], "ts2": named["client"]}

@@ -1,7 +1,7 @@
 """Test suites as users write them, run as users run them: pytest in a virtual environment of its
 own, where mcpmock was installed from a wheel.
 
-    python = pythons("suites")  # a fixture of conftest.py
+    python = pythons("py2")  # a fixture of conftest.py
     run = run_suite(python, folder, {"test_a.py": text}, "-p", "asyncio")
     assert ({"passed": 4}, "") == (run.outcomes, run.left)
 
@@ -29,7 +29,7 @@ from .parts import PARTS
 ROOT = Path(__file__).parents[2]
 SUITES = Path(__file__).parent / "suites"
 ALL = "asyncio trio anyio xdist randomly recording"
-"""The names of the plugins in part `suites`."""
+"""The names of the plugins in part `py2`."""
 SDK_LEAVES = "ignore:Async generator:ResourceWarning"
 """The SDK leaves its event streams to the garbage collector, and trio says so."""
 _LIMIT = 100
@@ -45,7 +45,7 @@ interactions:
 
 def build(folder: Path, tree: Path = ROOT) -> None:
     """The wheel and the sdist of this tree, or of a copy of it."""
-    python = str(PARTS / "suites" / "bin" / "python")
+    python = str(PARTS / "py2" / "bin" / "python")
     command = [python, "-m", "hatchling", "build", "-d", str(folder)]
     subprocess.run(command, cwd=tree, check=True, capture_output=True, timeout=_LIMIT)
 

@@ -26,19 +26,17 @@ from .parts import PARTS, not_installed
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.parts,
-    pytest.mark.skipif(not_installed("suites", "x") is not None, reason="run e2e_parts.sh suites"),
-    pytest.mark.skipif(not_installed("pip", "x") is not None, reason="run e2e_parts.sh suites"),
+    pytest.mark.skipif(not_installed("py2", "x") is not None, reason="run e2e_parts.sh py2"),
+    pytest.mark.skipif(not_installed("pip", "x") is not None, reason="run e2e_parts.sh py2"),
     pytest.mark.skipif(shutil.which("git") is None, reason="there is no git here"),
 ]
 ROOT = Path(__file__).parents[2]
 ACTION = ROOT / ".github" / "actions" / "mcpmock" / "action.yml"
-PYTHON = PARTS / "suites" / "bin" / "python"
+PYTHON = PARTS / "py2" / "bin" / "python"
 LIMIT_S = 120
 # What is required, hatchling too, is found among the packages of the part, and pip in its own.
 PACKAGES = [
-    str(folder)
-    for part in ("suites", "pip")
-    for folder in PARTS.glob(f"{part}/lib/*/site-packages")
+    str(folder) for part in ("py2", "pip") for folder in PARTS.glob(f"{part}/lib/*/site-packages")
 ]
 WITHOUT_REGISTRY = {
     "PYTHONPATH": ":".join(PACKAGES),

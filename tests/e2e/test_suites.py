@@ -39,7 +39,7 @@ ALONE = [
 def suite(pythons: Pythons, tmp_path: Path) -> Suite:
     """Runs suites of suites/, by their names."""
 
-    def run(names: str, plugins: str, *options: str, part: str = "suites", **variables: str) -> Run:
+    def run(names: str, plugins: str, *options: str, part: str = "py2", **variables: str) -> Run:
         python = pythons(part)
         prepare(tmp_path, {name: source(name) for name in names.split()})
         variables = {"LOOP": "asyncio", **variables}
@@ -87,7 +87,7 @@ def test_the_sdk_of_version_1(
     suite: Suite, loop: str, options: tuple[str, ...], passed: int
 ) -> None:
     """On every event loop."""
-    run = suite("sdk_1", loop, *options, part="suites_py1", LOOP=loop)
+    run = suite("sdk_1", loop, *options, part="py1", LOOP=loop)
 
     assert ({"passed": passed}, {}) == (run.outcomes, run.left), run.output
 
@@ -97,8 +97,8 @@ def test_the_sdk_of_version_1(
     [
         (*suite, mode)
         for suite, usual in [
-            (("suites", "asyncio", "session sdk fastmcp"), "once"),
-            (("suites_py1", "anyio", "session"), "new_episodes"),
+            (("py2", "asyncio", "session sdk fastmcp"), "once"),
+            (("py1", "anyio", "session"), "new_episodes"),
         ]
         for mode in ("once", "new_episodes", "all", "rewrite")
         if EVERY or mode == usual
@@ -153,7 +153,7 @@ def test_a_miss_explains_itself(suite: Suite, pythons: Pythons, tmp_path: Path, 
     assert in_this_order(told, *miss, *rest), run.output
 
     command = told.partition("to reproduce:\n")[2].partition("\n")[0]
-    path = f"{pythons('suites').parent}:{os.environ['PATH']}"
+    path = f"{pythons('py2').parent}:{os.environ['PATH']}"
     shown = subprocess.run(
         command, shell=True, cwd=tmp_path, env={**os.environ, "PATH": path},
         capture_output=True, text=True, timeout=60, check=False,

@@ -20,14 +20,14 @@ from tests.support.weather import write_weather
 
 from .parts import PARTS
 
-PYTHON = PARTS / "suites" / "bin" / "python"
+PYTHON = PARTS / "py2" / "bin" / "python"
 ROOT = Path(__file__).parents[2]
 pytestmark = [
     pytest.mark.e2e,
     pytest.mark.parts,
     pytest.mark.skipif(
-        not (PARTS / "suites" / ".pins").exists(),
-        reason="xdist is not installed: run tools/e2e_parts.sh suites",
+        not (PARTS / "py2" / ".pins").exists(),
+        reason="xdist is not installed: run tools/e2e_parts.sh py2",
     ),
 ]
 SUITE = """
