@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import attrs
 
 from mcpmock.lazy_pattern import lazy_pattern
+from mcpmock.protocol.messages import canonical
 
 _HEX = "[0-9a-fA-F]"
 _UUID = lazy_pattern(rf"{_HEX}{{8}}(-?){_HEX}{{4}}(?:\1{_HEX}{{4}}){{2}}\1{_HEX}{{12}}")
@@ -93,7 +94,16 @@ because other rules hold inside.
 
 def kind_of_both(one: Any, other: Any) -> str | None:
     """Return a kind that both values are of, among those that make values differ in every run."""
+    if are_reordered(one, other):
+        return UNORDERED
     return next((kind for kind in _VOLATILE if _are_both(_OF_ONE[kind], one, other)), None)
+
+
+def are_reordered(one: Any, other: Any) -> bool:
+    """Return whether both are arrays with the same members, each as often."""
+    if not isinstance(one, list) or not isinstance(other, list) or len(one) != len(other):
+        return False
+    return sorted(map(canonical, one)) == sorted(map(canonical, other))
 
 
 def like(text: str) -> Callable[[Any], bool]:

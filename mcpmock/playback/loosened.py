@@ -15,12 +15,14 @@ from typing import Any
 import attrs
 from msgspec import UNSET
 
+from mcpmock.matching.kinds import are_reordered
 from mcpmock.matching.match_rule import Label, MatchRules, Selected
 from mcpmock.matching.paths import Place, spell_step
+from mcpmock.protocol.messages import canonical
 from mcpmock.protocol.mirrored_headers import is_mirror
 
 from .header_profile import Fingerprint
-from .request_key import BATCH, MatchSubject, canonical, named
+from .request_key import BATCH, MatchSubject, named
 from .variables import Bindings, Leaves, Mismatch, compare, unify
 
 FIXED_NAMES = ("tools/call", "prompts/get")
@@ -204,8 +206,10 @@ class _Pair:
         if isinstance(recorded, dict) and isinstance(live, dict):
             yield from inner
         elif isinstance(recorded, list) and isinstance(live, list):
-            # Where the lengths differ, what was put in or left out moves all that is behind it.
-            found = [*inner] if len(recorded) != len(live) else inner
+            # What is put in, left out or moved changes what stands at the places of others. The
+            # requests of a batch are compared one by one: no rule is about their order.
+            shifted = len(recorded) != len(live) or (at and are_reordered(recorded, live))
+            found = [*inner] if shifted else inner
             if isinstance(found, list) and not all(one.allowed for one in found):
                 found = [Mismatch("", recorded, live, at)]
             yield from found
@@ -233,7 +237,7 @@ class _Pair:
             return False
         if len(recorded) != len(live):
             return False
-        if sorted(map(canonical, recorded)) == sorted(map(canonical, live)):
+        if are_reordered(recorded, live):
             return True
         if len(recorded) > _MAX_ITEMS_PAIRED:
             return False

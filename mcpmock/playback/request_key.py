@@ -23,6 +23,7 @@ from mcpmock.protocol.messages import (
     HttpRequest,
     Notification,
     Request,
+    canonical,
     decode,
     parse_items,
 )
@@ -230,16 +231,6 @@ def as_written(frame: Frame, place: Place) -> Any:
         except (KeyError, IndexError, TypeError):
             return UNSET
     return value
-
-
-def canonical(value: Any) -> bytes:
-    """Return bytes that are equal for equal decoded values, in any order of members. Do not store
-    it: the form may change.
-    """
-    try:
-        return msgspec.json.encode(value, order="sorted")
-    except (ValueError, RecursionError):
-        return b"\0" + repr(value).encode("utf-8", "surrogatepass")
 
 
 def handshake_distance(one: MatchSubject, other: MatchSubject) -> int:

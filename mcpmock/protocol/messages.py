@@ -329,6 +329,16 @@ def encode(value: Any) -> bytes:
         return json.dumps(value, separators=(",", ":"), default=_as_json).encode()
 
 
+def canonical(value: Any) -> bytes:
+    """Return bytes that are equal for equal decoded values, in any order of members. Do not store
+    it: the form may change.
+    """
+    try:
+        return msgspec.json.encode(value, order="sorted")
+    except (ValueError, RecursionError):
+        return b"\0" + repr(value).encode("utf-8", "surrogatepass")
+
+
 def _as_json(value: Any) -> Any:
     """Return what only msgspec writes, as an event, as values of JSON."""
     return decode(msgspec.json.encode(value))

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mcpmock.playback.request_key import canonical, significant
+from mcpmock.playback.request_key import significant
 from mcpmock.playback.variables import same
+from mcpmock.protocol.messages import canonical
 from mcpmock.protocol.methods import METHODS
 from mcpmock.protocol.skills import GET
 

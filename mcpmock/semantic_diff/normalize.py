@@ -21,10 +21,10 @@ from typing import Any
 import attrs
 import msgspec
 
-from mcpmock.playback.request_key import canonical, is_own_meta, significant
+from mcpmock.playback.request_key import is_own_meta, significant
 from mcpmock.protocol.contents import SECRET_MARK
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, SUBSCRIPTION_PATH
-from mcpmock.protocol.messages import Notification, Opaque, Request, Response
+from mcpmock.protocol.messages import Notification, Opaque, Request, Response, canonical
 from mcpmock.protocol.methods import NAMES
 from mcpmock.redaction.placeholders import (
     HOLE,

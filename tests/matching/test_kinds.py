@@ -87,6 +87,27 @@ def test_a_kind_is_proposed_for_values_that_differ_in_every_run() -> None:
     assert None is kind_of_both(1, 2)
 
 
+@pytest.mark.parametrize(
+    ("one", "other", "kind"),
+    [
+        (["a", "b", "a"], ["a", "a", "b"], "unordered"),
+        ([{"x": 1, "y": 2}, 3], [3, {"y": 2, "x": 1}], "unordered"),
+        ([1, True], [True, 1], "unordered"),
+        (["a", "b", "a"], ["a", "b", "b"], None),
+        (["a", "b"], ["b", "a", "a"], None),
+        ([1, True], [1, 1], None),
+        ([[1, 2], [3]], [[2, 1], [3]], None),
+        ("ab", "ba", None),
+        ({"a": 1, "b": 2}, {"a": 2, "b": 1}, None),
+        (["a", "b"], "ba", None),
+    ],
+)
+def test_any_order_is_proposed_for_lists_of_the_same_members(
+    one: object, other: object, kind: str | None
+) -> None:
+    assert [kind, kind] == [kind_of_both(one, other), kind_of_both(other, one)]
+
+
 def test_tolerance() -> None:
     """In all, or in relation to the larger number; integers are exact, also beyond those of
     floats.

@@ -241,6 +241,7 @@ def test_rules_add_up() -> None:
     [
         (("params", "arguments", "q"), ("a", "b"), ("ignore", "m n $.arguments.q")),
         (("params", "uri"), ("/a", "/b"), ("like", "m n $.uri=path")),
+        (("params", "tags"), ([1, 2], [2, 1]), ("like", "m n $.tags=unordered")),
         (("params", "id"), (1, 2), ("ignore", "m n $.params.id")),
         (("params", 0), (1, 2), ("ignore", "m n $.params[0]")),
         (("params", "a b", 3), (1, UNSET), ("ignore", 'm n $.params["a b"][3]')),

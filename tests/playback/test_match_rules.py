@@ -598,6 +598,14 @@ def test_a_miss_proposes_rules_that_make_the_run_match() -> None:
             ["$[0][1].arguments.x", "$[2][1].arguments.y"],
             [("ignore", f"tools/call {at}") for at in ("a $.arguments.x", "b $.arguments.y")],
         ),
+        (
+            [("b", {"y": 1}), ("a", {"x": 1})],
+            [
+                *("$[0][1].name", "$[0][1].arguments.x", "$[0][1].arguments.y"),
+                *("$[2][1].name", "$[2][1].arguments.y", "$[2][1].arguments.x"),
+            ],
+            [],
+        ),
         ([("a", {"x": 1}), ("c", {"y": 1})], ["$[2][1].name"], []),
         ([("a", {"x": 1})], ["$"], []),
     ],
@@ -621,6 +629,29 @@ def test_a_missed_batch_says_what_differs(
     assert f"of {words}".replace(": ", ":") == miss.asked
     assert paths == [one.path for one in near.differences]
     assert rules == [*near.rules]
+
+
+@pytest.mark.parametrize(
+    ("recorded", "live", "given", "proposed"),
+    [
+        ([1, 2, 3], [3, 1, 2], "", "like $.arguments.a=unordered"),
+        ([{"x": 1}, {"x": 2}], [{"x": 2}, {"x": 1}], "", "like $.arguments.a=unordered"),
+        ({"b": [1, 2]}, {"b": [2, 1]}, "", "like $.arguments.a.b=unordered"),
+        ([[1, 2], [3]], [[2, 1], [3]], "", "like $.arguments.a[0]=unordered"),
+        ([1, 2], [2, 1], "$.arguments.a[0]", "like $.arguments.a=unordered"),
+        ([1, 2, 3], [3, 2, 2], "", "ignore $.arguments.a[0] ignore $.arguments.a[2]"),
+    ],
+)
+def test_a_list_in_another_order_is_one_difference(
+    recorded: Any, live: Any, given: str, proposed: str
+) -> None:
+    """For which one rule is proposed: the same members may come in any order."""
+    client = asked(("f", {"a": recorded}, 1), ignore=[given] if given else [])
+    assert None is client.call("f", a=live)
+    [miss] = [one for one in client.told if isinstance(one, Miss)]
+
+    rules = [f"{option} {text.split()[-1]}" for option, text in miss.near[0].rules]
+    assert proposed == " ".join(rules)
 
 
 def test_no_rules_are_proposed_where_none_help() -> None:

@@ -22,6 +22,7 @@ from mcpmock.protocol.messages import (
     Stderr,
     StreamEnd,
     answers_id,
+    canonical,
     decode,
     member,
     parse,
@@ -208,6 +209,13 @@ def test_items_of_what_is_no_batch() -> None:
 def test_decode(raw: bytes, expected: object) -> None:
     """A text that no decoder accepts is None."""
     assert expected == decode(raw)
+
+
+def test_canonical_values() -> None:
+    """Equal for equal values; of what JSON cannot spell too."""
+    assert canonical({"a": 1, "b": [2]}) == canonical({"b": [2], "a": 1})
+    assert canonical("a") != canonical(b"a")
+    assert canonical(["\ud800"]) == canonical(["\ud800"]) != canonical(["\ud801"])
 
 
 def test_member() -> None:

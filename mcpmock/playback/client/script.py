@@ -18,7 +18,7 @@ import attrs
 from msgspec import Struct, structs
 
 from mcpmock.cassette.model import Episode, has_exchanges
-from mcpmock.playback.request_key import canonical, significant
+from mcpmock.playback.request_key import significant
 from mcpmock.playback.variables import Leaves
 from mcpmock.protocol.correlation import CANCELLED, PROGRESS, Attribution, Correlation
 from mcpmock.protocol.messages import (
@@ -32,6 +32,7 @@ from mcpmock.protocol.messages import (
     Response,
     StopSignal,
     StreamEnd,
+    canonical,
     decode,
     parse_items,
 )
