@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future
+from functools import partial
 from threading import BoundedSemaphore, Lock, Thread
 from typing import Any, TypeVar
 
@@ -20,10 +21,17 @@ _PROGRESS_S = 1.0
 _Outcome = TypeVar("_Outcome")
 
 
+def _start_thread(work: Callable[[], None]) -> None:
+    """Start a thread that ends with the process: `concurrent.futures` would wait for it."""
+    Thread(target=work, daemon=True).start()
+
+
 @attrs.define
 class Workers:
-    """Threads that end with the process: `concurrent.futures` would wait for them."""
+    """What works for calls, a few at once."""
 
+    start: Callable[[Callable[[], None]], None] = _start_thread
+    """Called with what is to be done beside the caller."""
     _turns: BoundedSemaphore = attrs.field(factory=lambda: BoundedSemaphore(MAX_AT_ONCE))
     _counting: Lock = attrs.field(factory=Lock)
     _waiting: int = 0
@@ -53,7 +61,7 @@ class Workers:
                 raise StubFailure(f"{MAX_WAITING} calls are open already; ask again later")
             self._waiting += 1
         done: Future[_Outcome] = Future()
-        Thread(target=self._work, args=(done, work), daemon=True).start()
+        self.start(partial(self._work, done, work))
         return done
 
     def _work(self, done: Future[_Outcome], work: Callable[[], _Outcome]) -> None:

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
-from threading import Event
 from typing import Any
 
+import attrs
 import msgspec
 
 from mcpmock.agent_tools.folder import CassetteFolder
 from mcpmock.agent_tools.tools import AgentServer, make_stub
+from mcpmock.agent_tools.workers import Workers
 from mcpmock.pipeline.pipeline import Pipeline
 from mcpmock.protocol.messages import C2S, Frame
 from mcpmock.stubs.server import StubServer
 from tests.support import INITIALIZE, notification, request
-
-_PAUSE = Event()
 
 
 class Agent:
     """Asks one thing after the other. The clock jumps to what is due next."""
 
     def __init__(self, folder: Path, *, allow_replay: bool = False) -> None:
-        self.server = AgentServer.over(CassetteFolder(folder))
+        at_once = Workers(start=lambda work: work())
+        self.server = attrs.evolve(AgentServer.over(CassetteFolder(folder)), workers=at_once)
         stub = make_stub(self.server, allow_replay=allow_replay)
         self.pipeline = Pipeline([StubServer(stub.script)])
         self.sent: list[bytes] = []
@@ -68,5 +68,3 @@ class Agent:
             assert due is not None, "the server waits for nothing"
             self._now = due
             batches = self.pipeline.advance(due)
-            if not any(batches):
-                _PAUSE.wait(0.0005)  # for the thread that does the work
