@@ -26,6 +26,7 @@ from mcpmock.protocol.messages import (
     decode,
     encode,
     member,
+    same_id,
 )
 from mcpmock.protocol.methods import METHODS, NAMES
 
@@ -266,7 +267,7 @@ def _names_fit(match: Match, asked: Message | None) -> bool:
 
 
 def _id_is(id_: int | str, asked: Message | None) -> bool:
-    return isinstance(asked, Request | Response) and asked.id == encode(id_)
+    return isinstance(asked, Request | Response) and same_id(asked.id, encode(id_))
 
 
 def _found(match: Match, subject: Subject) -> bool:

@@ -96,6 +96,22 @@ def test_a_request_without_parameters(path: dict[str, Any], does: bool) -> None:
     assert does is fits(Match(**path), answered(request(5, "ping"), response(5)), PLACE)
 
 
+@pytest.mark.parametrize(
+    ("spelled", "id_", "does"),
+    [
+        (rb'"\u00fc"', "ü", True),
+        (rb'"a\/b"', "a/b", True),
+        (b"1e2", 100, True),
+        (b'"100"', 100, False),
+        (b"100", "100", False),
+    ],
+)
+def test_an_id_in_any_spelling(spelled: bytes, id_: int | str, does: bool) -> None:
+    """Escapes and exponents are one value; a text is no number."""
+    asked = c2s(b'{"jsonrpc":"2.0","id":%b,"method":"ping"}' % spelled)
+    assert does is fits(Match(id=id_), subject(asked.raw), PLACE)
+
+
 def test_what_has_no_id() -> None:
     """A notification, and what is no message."""
     told = c2s(notification("notifications/roots/list_changed"))
