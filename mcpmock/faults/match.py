@@ -267,7 +267,9 @@ def _names_fit(match: Match, asked: Message | None) -> bool:
 
 
 def _id_is(id_: int | str, asked: Message | None) -> bool:
-    return isinstance(asked, Request | Response) and same_id(asked.id, encode(id_))
+    if not isinstance(asked, Request | Response) or asked.id is None:
+        return False
+    return same_id(asked.id, encode(id_))
 
 
 def _found(match: Match, subject: Subject) -> bool:
