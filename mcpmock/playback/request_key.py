@@ -209,7 +209,7 @@ def significant(params: bytes | None) -> Any:
     if value is None and params != b"null":
         return params
     try:
-        return _without_volatile(value if plain else _normalize_numbers(value))
+        return _without_volatile(value if plain else normalize_numbers(value))
     except RecursionError:
         return params
 
@@ -280,14 +280,14 @@ def _with_meta(params: dict[str, Any], meta: dict[str, Any]) -> dict[str, Any]:
     return {**rest, "_meta": meta} if meta else rest
 
 
-def _normalize_numbers(value: Any) -> Any:
+def normalize_numbers(value: Any) -> Any:
     """Make 1 of `1.0` and `1e0`; numbers that JSON cannot express stay different from null."""
     if isinstance(value, float):
         return _normalize_float(value)
     if isinstance(value, dict):
-        return {name: _normalize_numbers(inner) for name, inner in value.items()}
+        return {name: normalize_numbers(inner) for name, inner in value.items()}
     if isinstance(value, list):
-        return [_normalize_numbers(inner) for inner in value]
+        return [normalize_numbers(inner) for inner in value]
     return value
 
 

@@ -30,6 +30,7 @@ from .script import (
     StubScript,
     StubSilence,
     StubStep,
+    check_variables,
 )
 
 REPEATS = ("last", "cycle", "error")
@@ -165,8 +166,11 @@ class Stub:
         **more: Any,
     ) -> StubRoute:
         """Return a resource, or, with variables in braces, a resource template: `weather://{city}`.
-        A function as the reply is called with the variables of the template.
+        A function as the reply is called with the variables of the template. Raises ValueError for
+        braces that are none of `{name}`, `{+name}` and `{name*}`.
         """
+        _require_string("resource", uri)
+        check_variables(uri)
         template = "{" in uri
         key = "uriTemplate" if template else "uri"
         entry = _drop_none(name=name, description=description, mimeType=mime_type)

@@ -28,14 +28,17 @@ from mcpmock.options.converter import (
     unknown_key,
 )
 from mcpmock.options.units import Code, Knob, Seconds
-from mcpmock.protocol.messages import decode, encode
+from mcpmock.playback.request_key import normalize_numbers
+from mcpmock.protocol.messages import canonical, decode, encode
 from mcpmock.protocol.methods import REVISIONS
 
 from .call import Steps, StubCall, StubError, StubFailure
+from .script import check_variables
 
 _PLACE = re.compile(r"\\\{\{|\{\{([^{}]+)\}\}")
 """`{{name}}`, the place of an argument, or `\\{{`, two braces."""
-_ANSWERS = ("reply", "fail", "error", "hang", "recorded")
+_SWITCHES = ("hang", "recorded")
+_ANSWERS = ("reply", "fail", "error", *_SWITCHES)
 
 
 class MockFileError(FileMistakes):
@@ -52,7 +55,17 @@ class _KindKnob(Knob):
         return like(value)
 
 
+@attrs.frozen
+class _UriKnob(Knob):
+    def read(self, value: object) -> Any:
+        if not isinstance(value, str):
+            raise ValueError(f"expected {self.what}, not {value!r}")
+        check_variables(value)
+        return value
+
+
 Number = Annotated[float, Knob(what="a number", least=-inf)]
+Uri = Annotated[str, _UriKnob(what="a text")]
 ArgumentKind = Annotated[str, _KindKnob(what='a kind of value as "date"')]
 
 
@@ -97,7 +110,7 @@ class _Answer:
     def condition(self) -> bytes:
         """The condition as JSON: equal ones are one sequence."""
         kinds = {name: str(getattr(test, "__name__", "")) for name, test in self.like.items()}
-        return encode([self.when, kinds])
+        return canonical([normalize_numbers(self.when), kinds])
 
     def play(self, call: StubCall) -> Steps:
         """Answer a call with its arguments in their places. Raises StubFailure where the call lacks
@@ -106,7 +119,8 @@ class _Answer:
         for one in self.progress:
             if one.after:
                 yield one.after
-            call.progress(one.amount, one.total, _filled(one.message, call.arguments))
+            message = None if one.message is None else _filled_text(one.message, call.arguments)
+            call.progress(one.amount, one.total, message)
         for note in self.notify:
             if note.after:
                 yield note.after
@@ -116,12 +130,10 @@ class _Answer:
         if self.hang:
             yield inf
         if self.error is not None:
-            message, data = (
-                _filled(part, call.arguments) for part in (self.error.message, self.error.data)
-            )
-            raise StubError(self.error.code, str(message), data)
+            text = _filled_text(self.error.message, call.arguments)
+            raise StubError(self.error.code, text, _filled(self.error.data, call.arguments))
         if self.fail is not None:
-            raise StubFailure(str(_filled(self.fail, call.arguments)))
+            raise StubFailure(_filled_text(self.fail, call.arguments))
         return _filled(self.reply, call.arguments)
 
 
@@ -151,7 +163,7 @@ class _Prompt:
 
 @attrs.frozen(kw_only=True)
 class _Resource:
-    uri: str
+    uri: Uri
     name: str | None = None
     description: str | None = None
     mime_type: str | None = None
@@ -324,7 +336,8 @@ def _answer_hook(converter: Converter) -> Callable[[Any, Any], Any]:
 
     def read(written: Any, _type: Any = None) -> Any:
         answer: _Answer = read_answer(written)
-        given = [name for name in _ANSWERS if written.get(name, False) is not False]
+        off = {name for name in _SWITCHES if written.get(name) is False}
+        given = [name for name in _ANSWERS if name in written and name not in off]
         if len(given) != 1:
             raise ValueError(f"say one of {', '.join(_ANSWERS)}")
         if answer.recorded and (answer.progress or answer.notify or answer.after):
@@ -364,6 +377,11 @@ def _filled(value: Any, arguments: Mapping[str, Any]) -> Any:
     whole = _PLACE.fullmatch(value)
     if whole is not None and whole[1] is not None:
         return _argument(whole[1].strip(), arguments)
+    return _filled_text(value, arguments)
+
+
+def _filled_text(text: str, arguments: Mapping[str, Any]) -> str:
+    """Do the same for what has to be a text: any other argument is its JSON."""
 
     def text_of(place: re.Match[str]) -> str:
         if place[1] is None:
@@ -371,7 +389,7 @@ def _filled(value: Any, arguments: Mapping[str, Any]) -> Any:
         found = _argument(place[1].strip(), arguments)
         return found if isinstance(found, str) else encode(found).decode()
 
-    return _PLACE.sub(text_of, value)
+    return _PLACE.sub(text_of, text)
 
 
 def _argument(path: str, arguments: Mapping[str, Any]) -> Any:

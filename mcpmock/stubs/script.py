@@ -271,6 +271,13 @@ class StubScript:
         return any(kind in kinds for kind, _ in list(self.listed))
 
 
+def check_variables(uri: str) -> None:
+    """Raise ValueError for braces that are no variable: of a template that could fit no URI."""
+    if "{" in (rest := _VARIABLE.sub("", uri)):
+        odd = rest[rest.index("{") :].partition("}")
+        raise ValueError(f"a variable is {{name}}, {{+name}} or {{name*}}, not {odd[0] + odd[1]!r}")
+
+
 def _apply_test(test: ArgumentTest, value: Any, path: str) -> list[Mismatch]:
     """Return the mismatch if a test fails; an exception counts as a failure and is named."""
     from mcpmock.playback.variables import Mismatch

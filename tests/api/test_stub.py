@@ -93,6 +93,7 @@ async def late(_: Any) -> str:
         (lambda: Stub().tool("a").fail(NUMBER), "fail 3: give a string"),
         (lambda: Stub().tool(NOTHING), "tool None: give a string"),
         (lambda: Stub().method(NOTHING), "method None: give a string"),
+        (lambda: Stub().resource("a:{?q}"), "not .{[?]q}."),
         (lambda: Stub().tool("a").reply(late), "give a plain function"),
         (lambda: Stub().tool("a").reply(b"x"), "bytes are not JSON"),
         (lambda: Stub().tool("a").reply(object()), "object"),

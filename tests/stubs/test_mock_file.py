@@ -44,6 +44,10 @@ def said(text: str, **more: Any) -> dict[str, Any]:
         ('reply = "{{list}}: {{yes}}"', {"list": [1, "a"], "yes": True}, said('[1,"a"]: true')),
         ("reply = 2026-11-20", {}, said("2026-11-20")),
         ('fail = "no {{city}}"', {"city": "Oslo"}, said("no Oslo", isError=True)),
+        ("reply = false", {}, said("false")),
+        ('reply = ""', {}, said("")),
+        ('fail = "{{one}}"', {"one": {"n": True}}, said('{"n":true}', isError=True)),
+        ('fail = "{{one}}"', {"one": None}, said("null", isError=True)),
         (
             'reply = "{{city}}"',
             {},
@@ -76,6 +80,21 @@ def test_an_error_repeats_arguments(tmp_path: Path) -> None:
     assert told == decode(raw)["error"]
 
 
+def test_a_text_is_one_whatever_it_repeats(tmp_path: Path) -> None:
+    """The messages of errors and of progress are texts, and an argument that is none is its
+    JSON.
+    """
+    session = live(
+        tmp_path,
+        '[[tool]]\nname = "a"\nprogress = [{ amount = 1, message = "{{of}}" }]\n'
+        'error = { code = 1, message = "{{of}}", data = "{{of}}" }\n',
+    )
+
+    progress, error = session.heard(asks(1, "a", token=7, of=[None]))
+    assert "[null]" == decode(progress)["params"]["message"]
+    assert {"code": 1, "message": "[null]", "data": [None]} == decode(error)["error"]
+
+
 CONDITIONS = """
 [[tool]]
 name = "a"
@@ -87,6 +106,12 @@ reply = "first"
 [[tool.answer]]
 when = { city = "Oslo" }
 reply = "second"
+[[tool.answer]]
+when = { day = 1, of = { a = 1, b = 2 } }
+reply = "third"
+[[tool.answer]]
+when = { of = { b = 2.0, a = 1 }, day = 1.0 }
+reply = "fourth"
 [[tool.answer]]
 like = { day = "date" }
 reply = "a day"
@@ -101,6 +126,9 @@ def test_conditions_and_sequences(tmp_path: Path) -> None:
     heard = [texts(session.heard(asks(n, "a", **call)))[0] for n, call in enumerate(calls, 1)]
     assert ["first", "any", "second", "second", "a day"] == heard
     assert ["any"] == texts(session.heard(asks(9, "a", day="2026-02-30")))
+    nested = {"day": 1, "of": {"a": 1, "b": 2}}
+    heard = [texts(session.heard(asks(n, "a", **nested)))[0] for n in (10, 11)]
+    assert ["third", "fourth"] == heard
 
 
 def test_messages_before_an_answer(tmp_path: Path) -> None:
@@ -251,6 +279,13 @@ ANSWER = "say one of reply, fail, error, hang, recorded"
         (
             '[[tool]]\nname = "a"\nreply = 1\n[[tool]]\nname = "a"\nreply = 2',
             ["tool[1].name: 'a' is declared twice; write its answers as [[tool.answer]]"],
+        ),
+        (
+            '[[resource]]\nuri = "a:{?q}"\n[[resource]]\nuri = 1',
+            [
+                "resource[0].uri: a variable is {name}, {+name} or {name*}, not '{?q}'",
+                "resource[1].uri: expected a text, not 1",
+            ],
         ),
         ('[server]\nrepeats = "never"', ["server.repeats: expected one of last, cycle, error"]),
         ('[server]\nrevision = "2020"', ["server.revision: expected one of 2024-11-05"]),
