@@ -67,14 +67,17 @@ def read_foreign(name: str, data: bytes) -> list[ForeignRun] | None:
     """Return the runs in a file of another tool; None if the format is not known.
 
     Raises CassetteError, with the line, for what is damaged. A last line of JSON Lines that was
-    never written to its end is left out.
+    never written to its end is left out, and counted.
     """
     lines = data.split(b"\n")
     first = next((line for line in lines if line.strip()), b"")
     names = (members(first) or {}).keys()
     for known, reader in _READERS:
         if known <= names:
-            return reader(list(_json_objects(name, lines)))
+            entries = list(_json_objects(name, lines))
+            runs = reader(entries)
+            runs[-1].left_out += len(entries) < sum(map(bool, map(bytes.strip, lines)))
+            return runs
     if b'"format_version"' in data and b'"messages"' in data:
         spans = members(data)
         if spans is not None and {"format_version", "messages"} <= spans.keys():

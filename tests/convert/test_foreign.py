@@ -71,12 +71,18 @@ def test_an_unknown_format_is_not_recognised() -> None:
 
 
 def test_a_line_that_is_none_is_told_by_its_number() -> None:
-    """Damage in the middle stops everything; a torn last line was never written to its end."""
+    """Damage in the middle stops everything."""
     good = lines(rec(1.0, "c2s", ASK))
     with pytest.raises(CassetteError, match=r"^f:2: is not a JSON object$"):
         read_foreign("f", good + b"oops\n" + good)
 
-    assert 1 == len(runs(good + b'{"ts":1.0,"dir":"cl')[0].events)
+
+@pytest.mark.parametrize(("tail", "left_out"), [(b"", 0), (b" \r\n\n", 0), (b'{"ts":1.0,"di', 1)])
+def test_a_torn_last_line_is_counted(tail: bytes, left_out: int) -> None:
+    """It was never written to its end; blank lines hold nothing."""
+    (run,) = runs(lines(rec(1.0, "c2s", ASK)) + tail)
+
+    assert (1, left_out) == (len(run.events), run.left_out)
 
 
 @pytest.mark.parametrize(
