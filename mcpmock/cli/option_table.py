@@ -28,6 +28,8 @@ COMMAND = click.argument("command", nargs=-1, type=click.UNPROCESSED)
 """The command of a server: the rest of the line."""
 _PLACES = ("file", "files", "old", "cassette", "output")
 """The parameters that may name a cassette; the project file is looked for from there."""
+_FILE = f"{__name__}.project_file"
+"""The key of the project file's path in the `meta` of a context."""
 _TYPES: dict[Any, Any] = {str: None, Path: CASSETTE, FileName: FILE_NAME, int: int}
 
 
@@ -102,17 +104,32 @@ class TableCommand(click.Command):
         file = None if ctx.resilient_parsing else self._project_file(ctx, args)
         if file is not None:
             ctx.default_map = self._defaults(ctx, file)
+            ctx.meta[_FILE] = file.path
         rest = super().parse_args(ctx, args)
         if ctx.params.get("verbose"):
             for line in self._sources(ctx, file):
                 say(line)
         return rest
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Say of what a command refuses where the project file has it."""
+        try:
+            return super().invoke(ctx)
+        except click.BadParameter as error:
+            word = str(error.param_hint).removeprefix("--")
+            if ctx.get_parameter_source(word.replace("-", "_")) is not ParameterSource.DEFAULT_MAP:
+                raise
+            from mcpmock.options.project_file import ProjectFileError
+
+            mistake = f"{self.name}.{word}: {error.message}"
+            raise ProjectFileError(ctx.meta[_FILE], [mistake]) from error
+
     def _project_file(self, ctx: click.Context, args: list[str]) -> ProjectFile | None:
         """Return the file of the first cassette that the command line names."""
         given, _, _ = self.make_parser(ctx).parse_args(list(args))
         named = (given.get(name) for name in _PLACES)
-        place = next((one[0] if isinstance(one, tuple) else one for one in named if one), None)
+        places = (one for name in named for one in (name if isinstance(name, tuple) else [name]))
+        place = next((one for one in places if one and one != "-"), None)
         if not isinstance(place, str) or "://" in place:
             return None
         from mcpmock.options.project_file import find_project_file

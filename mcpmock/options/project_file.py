@@ -14,7 +14,7 @@ from mcpmock.errors import FileMistakes, McpMockError
 from mcpmock.printable import did_you_mean
 
 FILE_NAME, PYTHON_FILE_NAME = "mcpmock.toml", "pyproject.toml"
-_MARK = b"tool.mcpmock"
+_MARK = b"mcpmock"
 _CUTOFF = 0.65
 """By which `record` is not near `echo`."""
 MATCH_TABLE, REDACTION_TABLE = "match", "redact"
@@ -99,8 +99,10 @@ def _read(path: Path) -> dict[str, Any] | None:
             return tomllib.loads(data.decode("utf-8-sig"))
         if _MARK not in data:
             return None
-        tool = tomllib.loads(data.decode("utf-8-sig")).get("tool", {})
+        tool = tomllib.loads(data.decode("utf-8-sig")).get("tool")
     except (OSError, ValueError) as error:
         raise ProjectFileError(path, [str(error)]) from error
-    found: dict[str, Any] | None = tool.get("mcpmock")
-    return found
+    found = tool.get("mcpmock") if isinstance(tool, dict) else None
+    if found is None or isinstance(found, dict):
+        return found
+    raise ProjectFileError(path, ["tool.mcpmock: expected a table"])

@@ -2,10 +2,17 @@
 
 from __future__ import annotations
 
+import io
+import re
+import sys
+from importlib.resources import files
 from pathlib import Path
 
+import click
 import pytest
 
+from mcpmock.cli.commands import COMMANDS, cli
+from mcpmock.cli.option_table import TableCommand
 from mcpmock.playback.player import PlayerOptions
 from mcpmock.sessions import run as run_module
 from mcpmock.sessions.run import Setup
@@ -80,6 +87,23 @@ def test_pyproject(run: Run, project: Path, setups: list[Setup]) -> None:
     assert "any" == playing(setups).order
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        '[ tool . mcpmock . replay ]\norder = "any"\n',
+        '[tool."mcpmock"]\nreplay.order = "any"\n',
+        '[tool]\nmcpmock.replay.order = "any"\n',
+        'tool = { mcpmock = { replay = { order = "any" } } }\n',
+    ],
+)
+def test_any_spelling_of_the_table(run: Run, project: Path, setups: list[Setup], text: str) -> None:
+    """TOML has several for one table."""
+    (project / "pyproject.toml").write_text(text, "utf-8")
+    run("replay", project / "cassettes/a.jsonl")
+
+    assert "any" == playing(setups).order
+
+
 def test_where_it_is_looked_for(
     run: Run, project: Path, setups: list[Setup], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -140,6 +164,71 @@ def test_no_project_file(run: Run, project: Path, text: str, reason: str) -> Non
 
     assert 3 == status
     assert err.startswith(f"mcpmock: {project}/mcpmock.toml: {reason}")
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("tool = 3 # mcpmock", (0, "")),
+        ("[tool]\nmcpmock = 3", (3, "tool.mcpmock: expected a table\n")),
+    ],
+)
+def test_what_is_no_table(
+    run: Run, project: Path, setups: list[Setup], text: str, wanted: tuple[int, str]
+) -> None:
+    """Where a table is expected."""
+    (project / "pyproject.toml").write_text(text, "utf-8")
+    status, _, err = run("replay", project / "cassettes/a.jsonl")
+
+    assert wanted == (status, err.removeprefix(f"mcpmock: {project}/pyproject.toml: "))
+    assert (status == 0) is bool(setups)
+
+
+@pytest.mark.parametrize(
+    ("table", "arguments", "reason"),
+    [
+        ('[replay]\ntiming = "x"', [], "replay.timing: timing 'x': say none, recorded"),
+        ('[replay]\nauth = "x"\nlisten = "127.0.0.1:0"', [], "replay.auth: "),
+        ('[replay]\nlisten = "x"', [], "replay.listen: "),
+        ('[stats]\ncoverage = true\nmin = ["x"]', [], "stats.min: 'x': expected, for example"),
+        ('[drive]\nmax-p99 = ["x"]', ["--", "server"], "drive.max-p99: expected a duration"),
+        ('[check]\nmax-duration = ["x"]', [], "check.max-duration: "),
+    ],
+)
+def test_values_that_a_command_refuses(
+    run: Run, project: Path, table: str, arguments: list[str], reason: str
+) -> None:
+    """They are mistakes of the file, not of the command line."""
+    (project / "mcpmock.toml").write_text(table, "utf-8")
+    command = table[1:].partition("]")[0]
+    status, out, err = run(command, project / "cassettes/a.jsonl", *arguments)
+
+    assert (3, "") == (status, out)
+    assert err.startswith(f"mcpmock: {project}/mcpmock.toml: {reason}")
+
+
+def test_the_current_folder_of_a_list_of_names(
+    run: Run, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Names on standard input are no folder: the first cassette of the command line is."""
+    file = project / "cassettes/a.jsonl"
+    (project.parent / "mcpmock.toml").write_text("[nonsense]", "utf-8")
+    (project / "mcpmock.toml").write_text("[replya]", "utf-8")
+    monkeypatch.chdir(project.parent)
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO()))
+
+    assert (2, True) == ((found := run("check", "-"))[0], "no names" in found[2])
+    assert (3, True) == ((found := run("check", "-", file))[0], "[replya]" in found[2])
+
+
+def test_the_manual_names_the_tables() -> None:
+    """Those of commands; the page has the tables of rules below."""
+    page = (files("mcpmock") / "help/config.md").read_text("utf-8")
+    said = page.partition("has tables for ")[2].partition(", with")[0]
+    context = click.Context(cli)
+    found = [name for name in COMMANDS if isinstance(cli.get_command(context, name), TableCommand)]
+
+    assert sorted(found) == re.findall("`([a-z]+)`", said)
 
 
 ALL_TABLES = """
