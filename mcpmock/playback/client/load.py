@@ -13,12 +13,14 @@ from typing import NamedTuple
 import attrs
 
 from mcpmock.histogram import Histogram
+from mcpmock.printable import excerpt
 from mcpmock.protocol.messages import Request, Response, parse_items
 
 from .driver import Driver
 from .script import ClientScript
 
 _MAX_FAILURES_NAMED = 100
+_MAX_REASON_CHARS = 200
 
 
 class CallKind(NamedTuple):
@@ -118,6 +120,10 @@ class LoadSession:
         counted.count += 1
         if answer.failed and call not in self.script.errors:
             counted.errors += 1
+            event = next(line.n for line in self.script.lines if call in line.calls)
+            why = (answer.error or answer.result or b"").decode("utf-8", "backslashreplace")
+            reason = excerpt(why, _MAX_REASON_CHARS)
+            self.load.fail(f"the request in event {event} was answered with an error: {reason}")
             return
         microseconds = round((seconds + self.delay) * 1_000_000)
         counted.latencies.add(microseconds)

@@ -80,6 +80,23 @@ def test_an_error_that_was_recorded_is_none() -> None:
     assert (1, 0) == (load.calls[SUB].errors, load.calls[SUB].latencies.count)
 
 
+@pytest.mark.parametrize(
+    ("answer", "reason"),
+    [
+        (error(2), '{"code":-32602,"message":"no"}'),
+        (response(2, FAILED), '{"content":[],"isError":true}'),
+        (error(2, message="x" * 1000), '{"code":-32602,"message":"' + "x" * 171 + "..."),
+    ],
+)
+def test_the_reason_of_an_error(answer: bytes, reason: str) -> None:
+    """What the server said, in short, and which call it was; equal ones are counted."""
+    load, recorded = Load(), scripted(*ASKS_TWO)
+    for _ in range(2):
+        play(load, recorded, (1, response(1)), (2, answer))
+
+    assert {f"the request in event 2 was answered with an error: {reason}": 2} == load.failures
+
+
 def test_calls_without_an_answer() -> None:
     """One that is given up is an error; one that the client cancelled, or that was not answered in
     the recording, is none.
