@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TextIO
 import click
 
 from mcpmock.channels.standard_streams import write_log_line
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.printable import printable
 
 if TYPE_CHECKING:
@@ -49,8 +50,11 @@ class NamedFile(click.Path):
 CASSETTE, FILE_NAME = NamedFile(path_type=Path), NamedFile()
 
 
+_BARE_NUMBER = lazy_pattern(r"[0-9]+(\.[0-9]+)?")
+
+
 class Duration(click.ParamType):  # type: ignore[type-arg]  # not generic in click 8.2
-    """A time as `90`, `90s`, `250ms` or `1h`, given in seconds."""
+    """A time as `90`, `0.5`, `90s`, `250ms` or `1h`, given in seconds."""
 
     name = "time"
 
@@ -63,7 +67,7 @@ class Duration(click.ParamType):  # type: ignore[type-arg]  # not generic in cli
 
         from mcpmock.options.units import Seconds, read_value  # few give a duration
 
-        bare = isinstance(value, str) and value.isdecimal()
+        bare = isinstance(value, str) and _BARE_NUMBER.fullmatch(value)
         try:
             seconds: float = read_value(float(value) if bare else value, Seconds)
         except ValueError as error:

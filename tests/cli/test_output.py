@@ -11,7 +11,7 @@ import pytest
 
 from mcpmock.cassette.model import Notice
 from mcpmock.cli.option_table import options
-from mcpmock.cli.output import Announcer, cells, columns, emit, say, say_notices, wrap
+from mcpmock.cli.output import Announcer, Duration, cells, columns, emit, say, say_notices, wrap
 from mcpmock.options.console import ConsoleOptions
 from mcpmock.printable import printable, printable_lines
 from tests.cli.conftest import CONTROLS
@@ -249,3 +249,16 @@ def test_the_notices_of_a_thousand_takes_are_eleven_lines(
         "mcpmock: and 990 more such lines; `mcpmock check -v` lists all of them",
         "mcpmock: b.jsonl: is empty",
     ]
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [("90", 90.0), ("0.5", 0.5), ("250ms", 0.25), ("1.5h", 5400.0), (".5", None), ("1e3", None)],
+)
+def test_a_duration(text: str, seconds: float | None) -> None:
+    """A bare number is in seconds, whole or not."""
+    if seconds is None:
+        with pytest.raises(click.BadParameter, match="or a number of seconds"):
+            Duration().convert(text, None, None)
+    else:
+        assert seconds == Duration().convert(text, None, None)
