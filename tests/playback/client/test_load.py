@@ -85,6 +85,7 @@ def test_an_error_that_was_recorded_is_none() -> None:
     [
         (error(2), '{"code":-32602,"message":"no"}'),
         (response(2, FAILED), '{"content":[],"isError":true}'),
+        (error(2, message="token=abcdefghij0123456789"), '{"code":-32602,"message":"token=***"}'),
         (error(2, message="x" * 1000), '{"code":-32602,"message":"' + "x" * 171 + "..."),
     ],
 )
