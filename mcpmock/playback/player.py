@@ -548,13 +548,16 @@ class Player(Stage):
         self._own_answers = []
         if self.selection.options.mute:
             frames = [frame for frame in frames if not isinstance(frame.fact, Stderr)]
+        crashed = any(type(frame.fact) is ProcessExit for frame in frames)
+        if crashed:  # what answers a repeat or a miss of the same read goes before it
+            frames.sort(key=_is_end_of_server)
         actions: list[Action] = [Send(self._assembly.sendable(frames))]
         due = None
         for one in senders:  # a loop, not `min`: this runs for every read
             at = one.next_due
             if at is not None and (due is None or at < due):
                 due = at
-        if any(type(frame.fact) is ProcessExit for frame in frames):
+        if crashed:
             actions.append(Hangup("the recorded server ended here"))
         elif self._closing and due is None:
             actions.append(Hangup(self._closing))
@@ -564,3 +567,7 @@ class Player(Stage):
             self._wake_at = due
             actions.append(Wake(due))
         return actions
+
+
+def _is_end_of_server(frame: Frame) -> bool:
+    return frame.exchange is None and isinstance(frame.fact, StreamEnd | ProcessExit)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -27,6 +28,7 @@ from tests.support import (
     c2s,
     call,
     cancelled,
+    errors,
     exits,
     hangs_up,
     logs,
@@ -347,6 +349,23 @@ def test_a_recorded_crash_ends_the_replay() -> None:
     played.at(0, client=INITIALIZE, to_client=WELCOME).at(1, client=INITIALIZED).still_there()
 
     played.at(2, client=call(5, "a"), to_client=[b'{"torn', hangs_up(S2C), exits(7)]).hung_up()
+
+
+@pytest.mark.parametrize(
+    ("second", "answer"),
+    [("a", [(2, None)]), ("b", [(2, -31999)]), (None, [])],
+    ids=["a repeat", "a miss", "alone"],
+)
+def test_nothing_comes_behind_a_recorded_crash(second: str | None, answer: list[Any]) -> None:
+    """What the client asked in the same read is answered before it."""
+    tail = (("end", {"d": "s2c"}), ("end", {"exit": 7}))
+    played = play(c(request(1, "a")), s(response(1)), *tail, repeats="last")
+    asked = [request(1, "a"), *([] if second is None else [request(2, second)])]
+
+    [out] = played.pipeline.enter([Frame(C2S, raw) for raw in asked], 0.0)
+    assert [(1, None), *answer] == errors([frame.raw for frame in out[:-2]])
+    assert [hangs_up(S2C), exits(7)] == list(out[-2:])
+    played.hung_up()
 
 
 def test_the_client_closes_first() -> None:
