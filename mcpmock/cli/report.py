@@ -54,7 +54,7 @@ def report(
     read = partial(_load_redacted, redaction=redaction) if redacts else load
 
     stem = file.name.removesuffix(".gz").removesuffix(".jsonl")
-    path = reporting.output or file.with_name(f"{stem}.html")
+    path = reporting.output or file.parent / f"{stem}.html"
     _refuse_foreign(path, (file, other), force=reporting.force)
     exploration = _read_exploration(file)
     if exploration is not None:

@@ -56,6 +56,12 @@ def test_what_is_no_file_is_refused(
     assert "is not a regular file" in err
 
 
+@pytest.mark.parametrize("folder", [".", "..", "/"])
+def test_a_folder_is_no_recording(run: Run, folder: str) -> None:
+    """Not even one whose path ends in no name."""
+    assert (3, "", f"mcpmock: {folder}: is not a regular file\n") == run("report", folder)
+
+
 @pytest.mark.parametrize("place", [0, 1])
 def test_a_recording_is_not_its_page(run: Run, file: Path, tmp_path: Path, place: int) -> None:
     """Not even --force puts a page in its place, by whatever name."""
