@@ -113,6 +113,12 @@ class CannotStart(McpMockError):
         super().__init__(text)
 
 
+class WrongUsage(McpMockError):
+    """Options that do not go together, which only what was read or made of them shows."""
+
+    exit_code = 2
+
+
 class NotOnThisPlatform(McpMockError):
     """The operating system lacks what this needs: `what` is that, `instead` what to do."""
 

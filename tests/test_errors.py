@@ -14,10 +14,12 @@ from mcpmock.errors import (
     McpMockError,
     MissingExtra,
     RecordingIncomplete,
+    WrongUsage,
 )
 
 CASES = [
     (McpMockError("x"), 1),
+    (WrongUsage("add --order any"), 2),
     (CassetteError("a.jsonl", "torn"), 3),
     (CannotStart("srv", "not found", found=False), 127),
     (CannotStart("srv", "permission denied", found=True), 126),

@@ -24,7 +24,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.channels.fd import borrow, log_queue
 from mcpmock.channels.http.addresses import ListenAddress, bound_port
 from mcpmock.channels.http.server import SESSION_TIMEOUT_S, HttpListener, HttpServerChannel
-from mcpmock.errors import McpMockError
+from mcpmock.errors import McpMockError, WrongUsage
 from mcpmock.pipeline.stage import Stage
 from mcpmock.playback.miss import Miss
 from mcpmock.playback.plan.steps import bare
@@ -101,7 +101,7 @@ class HttpFront(Front):
     """Where it listens already."""
 
     async def open(self) -> OpenedPort:
-        """Return where it listens. Raises CannotListen, and McpMockError if others could
+        """Return where it listens. Raises CannotListen, and WrongUsage if others could
         connect.
         """
         token = self.token()
@@ -161,7 +161,7 @@ class HttpFront(Front):
         if self.address.is_local:
             return None
         if not self.dangerously:
-            raise McpMockError(
+            raise WrongUsage(
                 f"{self.address.host} is reachable from other machines; "
                 "add --dangerously-bind to allow that"
             )

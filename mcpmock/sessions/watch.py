@@ -23,7 +23,7 @@ from mcpmock.cassette.file import SUFFIXES, find_siblings, is_recorded, read_byt
 from mcpmock.channels.http.addresses import ListenAddress, bound_port
 from mcpmock.channels.http.pages import page_headers, read_request, send_page
 from mcpmock.channels.standard_streams import write_log_line
-from mcpmock.errors import CassetteError, McpMockError
+from mcpmock.errors import CassetteError, WrongUsage
 from mcpmock.protocol.messages import HttpRequest, encode
 from mcpmock.transports.access_policy import AccessPolicy
 from mcpmock.view.live import LivePage, live_page
@@ -132,9 +132,11 @@ class Watch:
     """Whether it ends with a recorder."""
 
     async def run(self, stop: trio.Event | None = None) -> int:
-        """Serve until a stop signal; return the exit status. Raises McpMockError."""
+        """Serve until a stop signal; return the exit status. Raises WrongUsage where others could
+        reach it.
+        """
         if not self.address.is_local:
-            raise McpMockError(f"{self.address.host}: watch serves on loopback only")
+            raise WrongUsage(f"{self.address.host}: watch serves on loopback only")
         listeners = await self.address.listen()
         port = bound_port(listeners[0].socket)
         token = secrets.token_urlsafe(32)

@@ -25,7 +25,7 @@ import trio
 from msgspec import structs
 
 from mcpmock.channels.http.addresses import bound_port
-from mcpmock.errors import McpMockError
+from mcpmock.errors import WrongUsage
 from mcpmock.platforms import KILL, STOP_SIGNALS, fork_process, wait_for_signal
 from mcpmock.playback.session_selection import SessionSelection
 from mcpmock.protocol.revisions import is_modern
@@ -49,7 +49,7 @@ def run_workers(setup: Setup, count: int) -> int:
     """Replay to the clients of an `HttpFront` in so many processes. Returns in each of them, with
     its exit status, and in this one, with that of all.
 
-    Raises CannotListen, and McpMockError for a recording that needs sessions.
+    Raises CannotListen, and WrongUsage for a recording that needs sessions.
     """
     front, replay = setup.front, setup.replay
     assert isinstance(front, HttpFront)
@@ -74,7 +74,7 @@ def run_workers(setup: Setup, count: int) -> int:
 
 
 def check_stateless(replay: Replay, kind: TransportKind) -> None:
-    """Raise McpMockError where an answer depends on more than its request, or does not come on the
+    """Raise WrongUsage where an answer depends on more than its request, or does not come on the
     connection of that.
     """
     if kind is TransportKind.SSE:
@@ -92,8 +92,8 @@ def check_stateless(replay: Replay, kind: TransportKind) -> None:
                 raise _cannot_share(f"in event {event.n} {text}")
 
 
-def _cannot_share(why: str) -> McpMockError:
-    return McpMockError(f"--workers: the processes share no sessions, but {why}")
+def _cannot_share(why: str) -> WrongUsage:
+    return WrongUsage(f"--workers: the processes share no sessions, but {why}")
 
 
 async def _work(

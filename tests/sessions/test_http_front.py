@@ -17,7 +17,7 @@ from mcpmock.cassette.model import Cassette
 from mcpmock.channels.channel import ConversationEnd
 from mcpmock.channels.http.addresses import ListenAddress
 from mcpmock.channels.http.server import HttpServerChannel
-from mcpmock.errors import CassetteError, McpMockError
+from mcpmock.errors import CassetteError, WrongUsage
 from mcpmock.playback.player import PlayerOptions
 from mcpmock.redaction.cassettes import scan_cassette
 from mcpmock.sessions import http_front
@@ -350,7 +350,7 @@ def test_session_ids() -> None:
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.1", "example.com", "localhost.com"])
 async def test_an_address_beyond_loopback(web: Web, host: str) -> None:
     """It is refused without `--dangerously-bind`; with it, each run has a new token."""
-    with pytest.raises(McpMockError, match="--dangerously-bind"):
+    with pytest.raises(WrongUsage, match="--dangerously-bind"):
         await player(web, RECORDED, address=ListenAddress(host))()
     for _ in range(2):
         web.announced.clear()

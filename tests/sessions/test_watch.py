@@ -15,7 +15,7 @@ import trio
 from trio.testing import MockClock, wait_all_tasks_blocked
 
 from mcpmock.channels.http.addresses import ListenAddress
-from mcpmock.errors import CassetteError, McpMockError
+from mcpmock.errors import CassetteError, WrongUsage
 from mcpmock.platforms import try_lock
 from mcpmock.sessions import watch
 from mcpmock.sessions.watch import FollowedFile, Watch, WatchedFiles, _send_growth
@@ -320,5 +320,5 @@ async def test_what_is_no_request(tmp_path: Path, capsys: pytest.CaptureFixture[
 
 async def test_loopback_only(tmp_path: Path) -> None:
     """Another address is refused."""
-    with pytest.raises(McpMockError, match="loopback only"):
+    with pytest.raises(WrongUsage, match="loopback only"):
         await Watch(tmp_path / "a", address=ListenAddress("0.0.0.0")).run(trio.Event())

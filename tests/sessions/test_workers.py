@@ -15,7 +15,7 @@ import time
 import attrs
 import pytest
 
-from mcpmock.errors import McpMockError
+from mcpmock.errors import WrongUsage
 from mcpmock.options.replay import Order
 from mcpmock.playback.player import PlayerOptions
 from mcpmock.sessions import workers
@@ -58,7 +58,7 @@ def test_what_needs_no_session() -> None:
 def test_what_needs_one(order: Order, kind: TransportKind, events: list[Line], reason: str) -> None:
     """It is refused, with the option that would do."""
     with pytest.raises(
-        McpMockError, match=f"^--workers: the processes share no sessions, but {re.escape(reason)}"
+        WrongUsage, match=f"^--workers: the processes share no sessions, but {re.escape(reason)}"
     ):
         check(order, kind, *events)
 
