@@ -388,6 +388,7 @@ class ServerRestart(Stage):
 
     def _replace(self) -> None:
         self._phase, self._deadline, self._changed_again = _Phase.REPLACING, inf, False
+        self._exit = None
         self._piecewise.discard(C2S)
         self._give_up(f"the server was restarted before it answered ({self._changed} changed)")
         self._to_server.append(Frame(C2S, b"", b"", RestartStep("begin")))

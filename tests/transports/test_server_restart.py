@@ -350,6 +350,17 @@ def test_another_revision(opening: tuple[bytes, ...], welcome: bytes, text: str)
     assert session.pipeline.hung_up
 
 
+def test_another_revision_behind_a_server_that_did_not_run() -> None:
+    """The status is that of this end, not of the server before."""
+    session = Session()
+    session.changes()
+    session.hears(step("started"), exits(1))
+    session.changes()
+    session.starts(welcome=response("mcpmock-handshake", {"protocolVersion": "2024-11-05"}))
+
+    assert exits(4).fact == session.heard[-1]
+
+
 def test_a_handshake_that_is_open() -> None:
     """The new server answers it, once."""
     session = Session(INITIALIZE)
