@@ -22,7 +22,7 @@ from mcpmock.protocol.messages import canonical
 from mcpmock.protocol.mirrored_headers import is_mirror
 
 from .header_profile import Fingerprint
-from .request_key import BATCH, MatchSubject, named
+from .request_key import BATCH, MatchSubject, may_be_absent, named, remove_empty
 from .variables import Bindings, Leaves, Mismatch, compare, unify
 
 FIXED_NAMES = ("tools/call", "prompts/get")
@@ -85,7 +85,7 @@ def loosen(rules: MatchRules, method: str, params: Any, *, whole: bool = False) 
     if whole or () in outer:
         return Loosened((method, *labels), b"", selected, {(): message})
     tree, values = _outermost(message, outer)
-    return Loosened((method, *labels), canonical(_without(message, tree)), selected, values)
+    return Loosened((method, *labels), canonical(_rest(message, tree)), selected, values)
 
 
 def allowed_differences(
@@ -148,9 +148,7 @@ def bind_rest(
     if any(not one.place for one in found):
         return bindings
     rests = (
-        _without(
-            document, _outermost(document, _present(document, (one.place for one in found)))[0]
-        )
+        _rest(document, _outermost(document, _present(document, (one.place for one in found)))[0])
         for document in (recorded, live)
     )
     one, other = rests
@@ -190,6 +188,11 @@ class _Pair:
         """
         if self._is_equal(recorded, live):
             return
+        if may_be_absent(at):
+            if recorded is UNSET and isinstance(live, dict):
+                recorded = {}
+            elif live is UNSET and isinstance(recorded, dict):
+                live = {}
         for rule in {
             **dict.fromkeys(self.recorded.get(at, ())),
             **dict.fromkeys(self.live.get(live_at, ())),
@@ -412,6 +415,20 @@ def _outermost(document: Any, places: Iterable[Place]) -> tuple[_Tree, dict[Plac
             branch[place[-1]] = None
             values[place] = value[place[-1]]
     return tree, values
+
+
+def _rest(document: Any, tree: _Tree) -> Any:
+    """Return a message, or the members of a batch, without what lies in these places, and without
+    what is empty then.
+    """
+    if isinstance(document, list):
+        inner = [(one, tree.get(number, {})) for number, one in enumerate(document)]
+        return [_rest(one, of_it) for one, of_it in inner if of_it is not None]
+    rest = _without(document, tree)
+    params = rest.get("params")
+    if isinstance(params, dict) and params is not document["params"]:
+        remove_empty(params)
+    return rest
 
 
 def _without(document: Any, tree: _Tree) -> Any:

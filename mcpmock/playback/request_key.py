@@ -245,10 +245,7 @@ def _without_volatile(params: Any) -> Any:
     """Return the parameters, which belong to the caller alone, without what does not count."""
     if not isinstance(params, dict):
         return {} if params is None else params
-    if isinstance(params.get("context"), dict):
-        _remove_empty(params["context"])
-    if not all(params.values()):  # mostly there is nothing empty
-        _remove_empty(params)
+    remove_empty(params)
     if "_meta" not in params or not isinstance(params["_meta"], dict):
         return params
     meta = {name: value for name, value in params["_meta"].items() if name not in _VOLATILE}
@@ -258,10 +255,22 @@ def _without_volatile(params: Any) -> Any:
     return _with_meta(params, meta)
 
 
-def _remove_empty(params: dict[str, Any]) -> None:
-    for name in _OPTIONAL.intersection(params):
-        if params[name] in ({}, None):
-            del params[name]
+def remove_empty(params: dict[str, Any]) -> None:
+    """Remove the optional members that are empty: they count as absent."""
+    context = params.get("context")
+    for members in (context, params) if isinstance(context, dict) else (params,):
+        if not all(members.values()):  # mostly there is nothing empty
+            for name in _OPTIONAL.intersection(members):
+                if members[name] in ({}, None):
+                    del members[name]
+
+
+def may_be_absent(place: Sequence[str | int]) -> bool:
+    """Return whether an empty object at a place of a message, or of one in a batch, counts as
+    absent.
+    """
+    path = place[1:] if place and isinstance(place[0], int) else place
+    return path[:-1] in (("params",), ("params", "context")) and path[-1] in _OPTIONAL
 
 
 def is_own_meta(name: str) -> bool:

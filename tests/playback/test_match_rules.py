@@ -143,6 +143,38 @@ def test_what_rules_allow(
     assert ("yes" if answered else None) == client.call("f", **live)
 
 
+TOKEN = "mcpmock:secret:token:1"
+
+
+@pytest.mark.parametrize(
+    ("recorded", "live", "answered"),
+    [
+        ({}, {"arguments": {"a": 1}}, True),
+        ({"arguments": {}}, {"arguments": {"a": 1}}, True),
+        ({"arguments": {"a": 1}}, {"arguments": None}, True),
+        ({"arguments": {"a": TOKEN}}, {}, True),
+        ({}, {"arguments": {"a": 1, "b": 1}}, False),
+        ({"arguments": {"a": TOKEN, "b": 1}}, {}, False),
+        ({}, {"context": {"arguments": {"a": 1}}}, True),
+        ({"context": {"arguments": {"a": TOKEN}}}, {}, True),
+        ({}, {"arguments": {"arguments": {"a": 1}}}, False),
+        ({}, {"arguments": ["a"]}, False),
+    ],
+)
+def test_what_is_empty_without_what_rules_ignore_counts_as_absent(
+    recorded: dict[str, Any], live: dict[str, Any], answered: bool
+) -> None:
+    """As what is empty in a request does; in the members of a batch too."""
+    one, other = (request(1, "tools/call", {"name": "f", **params}) for params in (recorded, live))
+    rules = {"ignore": ["$.arguments.a", "$.context.arguments.a", "$.arguments.arguments.a"]}
+    alone = Asked(cassette(c(one), s(response(1, {"said": "yes"}))), rules)
+    batched = Asked(cassette(c(batch(one)), s(batch(response(1)))), rules)
+
+    assert ("yes" if answered else None) == alone.raw(other)
+    [raw] = batched.script.heard(batch(other))
+    assert answered is (b"error" not in raw)
+
+
 @pytest.mark.parametrize(
     ("rules", "live", "answered"),
     [
