@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import mcpmock
+from mcpmock.cassette.canonical import canonical
+from mcpmock.cassette.file import rewrite
 from mcpmock.cassette.model import Cassette
 from tests.support.record_modes import MODES, SERVER, asked
 from tests.test_pytest_plugin import run, suite
@@ -84,15 +86,20 @@ def test_no_cassette(made: Suite, mode: str) -> None:
 
 @pytest.mark.parametrize("mode", MODES)
 def test_a_cassette_that_has_it_all(made: Suite, mode: str) -> None:
-    """It is played, and nothing started; only `all` and `rewrite` record anew, in its place."""
+    """It is played, and nothing started; only `all` and `rewrite` record anew, in its place, and
+    keep its rules.
+    """
     made(made.test(), "once")
     assert 1 == made.started
+    rules = {"ignore": ["$.a"]}
+    rewrite(made.run.path / FILE, canonical((made.run.path / FILE).read_bytes(), rules=rules).data)
     before = (made.run.path / FILE).read_bytes()
     result = made(made.test(), mode)
 
     result.assert_outcomes(passed=1)
     anew = mode in ("all", "rewrite")
     assert (anew, int(anew)) == ((made.run.path / FILE).read_bytes() != before, made.started)
+    assert [rules] == [take.header.match for take in made.load().takes]
     assert [2] == asked(made.load())
     assert [FILE.name] == [file.name for file in (made.run.path / FILE).parent.iterdir()]
 

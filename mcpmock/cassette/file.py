@@ -22,7 +22,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, Protocol, TypeGuard
+from typing import Any, BinaryIO, Protocol, TypeGuard
 
 import msgspec
 
@@ -40,7 +40,7 @@ from mcpmock.platforms import (
 from mcpmock.printable import mcpmock_command, shell_command
 
 from . import HEADER_START
-from .model import Cassette, Footer, Header, Notice
+from .model import Cassette, Footer, Header, Notice, joined_rules
 from .other_files import CONFLICT, GZIP, conflict_hint, describe_other, is_other
 from .parser import header_of, is_blank, read, unreadable
 
@@ -410,6 +410,18 @@ def _first_header(path: Path) -> Header | None:
     except (OSError, zlib.error):
         return None
     return header_of(data.partition(b"\n")[0])
+
+
+def rules_in(path: Path) -> dict[str, list[Any]] | None:
+    """Return the rules in the headers of a cassette, which its next recording keeps; None if it has
+    none, or cannot be read.
+    """
+    try:
+        lines = read_bytes(path, damaged=True).splitlines()
+    except CassetteError:
+        return None
+    headers = map(header_of, lines)
+    return joined_rules(header for header in headers if header is not None)
 
 
 def _names(header: Header | None, path: Path) -> TypeGuard[Header]:

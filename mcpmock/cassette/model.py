@@ -45,6 +45,16 @@ class Header(msgspec.Struct, omit_defaults=True, kw_only=True):
     """The name of the cassette that was locked when this take began in a file beside it."""
 
 
+def joined_rules(headers: Iterable[Header]) -> dict[str, list[Any]] | None:
+    """Return the rules of these headers in one table; None if they have none."""
+    joined: dict[str, list[Any]] = {}
+    for table in (header.match for header in headers):
+        for name, rules in table.items() if isinstance(table, dict) else ():
+            known = joined.setdefault(name, [])
+            known += [one for one in rules if one not in known] if isinstance(rules, list) else []
+    return joined or None
+
+
 class Footer(msgspec.Struct, omit_defaults=False, kw_only=True):
     """The last line of a take that was closed cleanly. `sha256` covers every byte of the take
     before this line.

@@ -20,7 +20,7 @@ from msgspec import Struct, field, structs
 
 from mcpmock.batch.redaction_rules import redaction_rules_beside
 from mcpmock.cassette.file import read_bytes
-from mcpmock.cassette.model import Cassette
+from mcpmock.cassette.model import Cassette, joined_rules
 from mcpmock.cassette.parser import read
 from mcpmock.channels.fd import DescriptorQueue, borrow, log_queue
 from mcpmock.channels.null_client import NullClient
@@ -154,6 +154,7 @@ async def drive_and_record(
             recording=Recording(
                 output=output,
                 redact=redact,
+                match=joined_rules(take.header for take in cassette.takes),
                 rules=redaction_rules_beside(cassette),
                 placeholders=highest_number(cassette),
                 values=values or {},

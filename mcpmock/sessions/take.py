@@ -24,6 +24,7 @@ from mcpmock.cassette.file import (
     join_siblings,
     open_take,
     part_of,
+    rules_in,
     sibling_path,
     words_of,
 )
@@ -67,6 +68,8 @@ class Recording(Struct, frozen=True, kw_only=True):
     """Whether a line at the end says what was recorded: nothing else says that it is whole."""
     test: str | None = None
     """The test that is recorded, for the header."""
+    match: Any = None
+    """The rules about what may differ, for the header: those of what it is recorded in place of."""
     sibling_of: Path | None = None
     """The cassette that was locked by another recorder, when `output` stands in for it."""
     in_project: bool = False
@@ -168,6 +171,7 @@ class TakeRecording(Struct, eq=False):
             transport=transport,
             target=_redacted_target(target, redactor),
             redaction=redaction_of(redactor.rules) if redactor else "off",
+            match=self.recording.match,
             test=self.recording.test,
             sibling_of=self._cassette.name if self.recording.sibling_of else None,
         )
@@ -289,6 +293,7 @@ async def open_take_recording(recording: Recording, say: Say) -> TakeRecording:
     whole = packed is None
     if recording.overwrite and recording.output.exists():
         join_siblings(recording.output)  # they belong to what is overwritten
+        recording = structs.replace(recording, match=rules_in(recording.output))
     give_up = trio.current_time() + LOCK_TIMEOUT_S
     while True:
         file = open_take(path, overwrite=whole and recording.overwrite, new=whole and recording.new)

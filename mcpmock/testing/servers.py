@@ -23,6 +23,7 @@ from mcpmock.api.targets import parse_server, say
 from mcpmock.api.thread import Thread
 from mcpmock.api.thread_server import ThreadServer
 from mcpmock.api.verdict import describe_misses, warn_of_idle_faults
+from mcpmock.cassette.file import rules_in
 from mcpmock.cassette.merge import own_first
 from mcpmock.cassette.model import Cassette
 from mcpmock.errors import McpMockError
@@ -171,13 +172,17 @@ class RecordingServer(ThreadServer):
         )
 
     async def _main(self, ready: Callable[[ServerPlace], None], stop: trio.Event) -> None:
+        settings = self._settings
         setup = Setup(
             front=LocalFront(ready),
             back=self._server,
             replay=self._replay,
             faults=self.fault_run,
             recording=Recording(
-                output=self._output, test=self._test, rules=self._settings.redaction_rules()
+                output=self._output,
+                test=self._test,
+                rules=settings.redaction_rules(),
+                match=None if settings.extends else rules_in(settings.path),
             ),
             observers=[self.log.watch],
             say=say,

@@ -11,6 +11,7 @@ from pathlib import Path
 from time import process_time
 
 import pytest
+from msgspec.json import encode
 
 from mcpmock.cassette import file as cassette_file
 from mcpmock.cassette.file import TakeFile, load, open_take, pack, read_bytes, rewrite
@@ -139,6 +140,19 @@ def test_overwriting_what_is_no_cassette(tmp_path: Path) -> None:
     write_take(tmp_path / "b.jsonl", overwrite=True)
 
     assert [[2], [2]] == [shape(tmp_path / "a.jsonl"), shape(tmp_path / "b.jsonl")]
+
+
+def test_the_rules_of_a_cassette_that_is_recorded_again(tmp_path: Path) -> None:
+    """Those of all headers, once each; of a packed one and of one that is damaged too."""
+    tables = ({"ignore": ["$.a", "$.b"]}, None, {"ignore": ["$.b"], "like": ["$.c=uuid"]}, [1])
+    headers = [encode(Header(mcpmock=1, match=table)) for table in tables]
+    data = b"".join(header + b"\n" + LINES[0] for header in headers)
+    for name, written in (("a.jsonl", data + b"torn"), ("a.jsonl.gz", gzip.compress(data))):
+        (tmp_path / name).write_bytes(written)
+        joined = {"ignore": ["$.a", "$.b"], "like": ["$.c=uuid"]}
+        assert joined == cassette_file.rules_in(tmp_path / name)
+    (tmp_path / "b.jsonl").write_bytes(OLD)
+    assert [None, None] == [cassette_file.rules_in(tmp_path / name) for name in ("b.jsonl", "no")]
 
 
 def test_new_refuses_what_exists(tmp_path: Path) -> None:

@@ -54,6 +54,7 @@ from tests.support import (
     c,
     call,
     cassette,
+    dump,
     get,
     hangs_up,
     in_session,
@@ -454,6 +455,17 @@ async def test_secrets_that_only_the_live_server_has(plays: Plays) -> None:
     outcome = await drive_and_record(recorded, SERVER, lambda _line: None)
 
     assert b'"token":"mcpmock:secret:token:2"' in outcome.data
+
+
+async def test_the_rules_of_a_cassette_stay(plays: Plays) -> None:
+    """The live recording may take its place."""
+    rules = {"ignore": ["$.result.a"]}
+    header = dump({"mcpmock": 1, "match": rules}) + b"\n"
+    recorded = cassette(*OPENING, c(call(1, "a")), s(response(1)), header=header)
+    plays(recorded)
+    outcome = await drive_and_record(recorded, SERVER, lambda _line: None)
+
+    assert [rules] == [take.header.match for take in outcome.live.takes]
 
 
 async def test_what_servers_print(plays: Plays, monkeypatch: pytest.MonkeyPatch) -> None:

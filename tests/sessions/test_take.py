@@ -15,6 +15,7 @@ import trio
 from msgspec import UNSET
 from trio.testing import MockClock
 
+from mcpmock.cassette.canonical import canonical
 from mcpmock.cassette.file import TakeFile, find_siblings, load, open_take, part_of
 from mcpmock.channels.channel import MemoryChannel
 from mcpmock.errors import CannotStart, CassetteError, RecordingIncomplete
@@ -457,16 +458,21 @@ async def test_syncing_fails_once(
 
 
 async def test_overwriting_keeps_the_old_file_until_the_end(stage: Stage, tmp_path: Path) -> None:
-    """With `overwrite` the old file stands beside the new one until that is whole."""
+    """With `overwrite` the old file stands beside the new one until that is whole. The rules in its
+    headers stay.
+    """
     file, backup = tmp_path / "a.jsonl", tmp_path / "a.jsonl.bak"
-    file.write_bytes(cassette_file())
+    rules = {"ignore": ["$.a"]}
+    old = canonical(cassette_file(), rules=rules).data
+    file.write_bytes(old)
     kept: list[bytes] = []
     stage.meanwhile = lambda: kept.append(backup.read_bytes())
     await stage.record(file, overwrite=True)
 
-    assert [cassette_file()] == kept
+    assert [old] == kept
     assert [file] == files_in(tmp_path)
-    assert 1 == len(load(file).takes)
+    [take] = load(file).takes
+    assert rules == take.header.match
 
 
 async def test_new_refuses_a_packed_file_too(stage: Stage, tmp_path: Path) -> None:
