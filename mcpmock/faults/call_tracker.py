@@ -11,6 +11,7 @@ import attrs
 
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.correlation import Correlation, PendingCall
+from mcpmock.protocol.raw_json import elements
 from mcpmock.protocol.revisions import initialized_version, version_of
 
 from .match import MatchPlace, Subject
@@ -56,7 +57,11 @@ class FaultCallTracker:
                 self._learn_place(Subject(frame, message, None))
 
     def _track_batch(self, frame: m.Frame) -> Subject:
-        items = [self._track(frame, item) for item in m.parse_items(frame.raw)]
+        raws = [frame.raw[slice(*span)] for span in elements(frame.raw) or ()]
+        items = [
+            self._track(m.Frame(frame.direction, raw, b"", None, frame.exchange), message)
+            for raw, message in zip(raws, m.parse_items(frame.raw), strict=True)
+        ]
         for item in items:
             self._learn_place(item)
         return Subject(frame, None, None, None, self._stream_call(frame), items)

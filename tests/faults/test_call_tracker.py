@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from mcpmock.faults.call_tracker import FaultCallTracker
-from mcpmock.faults.match import MatchPlace, Subject
+from mcpmock.faults.match import Match, MatchPlace, Subject, fits
 from mcpmock.faults.segments import On, Unit, message_kind
 from mcpmock.protocol.messages import C2S, S2C, Frame
 from tests.support import (
@@ -106,3 +108,26 @@ def test_a_batch_is_about_all_that_stands_in_it() -> None:
     assert "tools/call" == follow(following, s2c(response(1))).method
     told = follow(following, s2c(batch(response(2), response(3))))
     assert ["ping", "tools/call"] == [item.method for item in told.items]
+
+
+@pytest.mark.parametrize(
+    ("path", "asked", "told"),
+    [
+        ({"path": "$.params.arguments.city"}, True, True),
+        ({"path": "level"}, True, False),
+        ({"path": "$.params.level", "equals": "info"}, True, False),
+        ({"path": "$.params.level", "equals": "debug"}, False, False),
+        ({"path": "result.sum"}, False, True),
+        ({"path": "$.id", "equals": 2}, True, True),
+    ],
+)
+def test_a_path_into_a_message_of_a_batch(path: dict[str, Any], asked: bool, told: bool) -> None:
+    """It is meant if any of its messages is, whatever that is."""
+    following, match = FaultCallTracker(MatchPlace()), Match(**path)
+    log = notification("notifications/message", {"level": "info"})
+    batches = (
+        c2s(batch(call(1, "x", city="Oslo"), log, request(2, "ping"))),
+        s2c(batch(response(1), response(2, {"sum": 3}))),
+    )
+
+    assert [asked, told] == [fits(match, follow(following, one), MatchPlace()) for one in batches]
