@@ -136,10 +136,14 @@ def first_lines(lines: Sequence[str], most: int) -> list[str]:
 
 
 def did_you_mean(word: str, known: Iterable[str], *, most: int = 1, cutoff: float = 0.6) -> str:
-    """Return `; did you mean a or b?` with the nearest words; empty if none is near."""
+    """Return `; did you mean a or b?` with the nearest words, in whatever case they are written;
+    empty if none is near.
+    """
     from difflib import get_close_matches  # few words are wrong
 
-    near = get_close_matches(word, sorted({*known}), n=most, cutoff=cutoff)
+    words = {one.lower(): one for one in sorted({*known}, reverse=True)}
+    found = get_close_matches(word.lower(), sorted(words), n=most, cutoff=cutoff)
+    near = [words[one] for one in found]
     return f"; did you mean {' or '.join(near)}?" if near else ""
 
 

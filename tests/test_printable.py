@@ -28,6 +28,7 @@ def test_the_nearest_words() -> None:
     assert "; did you mean uuid?" == did_you_mean("uuidd", known)
     assert "; did you mean uuid or uid?" == did_you_mean("uuidd", known, most=2)
     assert "" == did_you_mean("x", known)
+    assert "; did you mean Date?" == did_you_mean("DATE", ["UUID", "Date"])
 
 
 DURATIONS = [

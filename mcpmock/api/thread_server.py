@@ -137,7 +137,8 @@ class ThreadServer:
         raise NotImplementedError
 
     def requests(self, method: str | None = None, *, tool: str | None = None) -> list[Call]:
-        """Return the calls of clients, in order: all, those of one method, or those of one tool.
+        """Return the calls of clients, in order: all, those of one method, or those of one tool,
+        which `method` may name too: `tools/call get_weather`.
 
         >>> with mcpmock.serve("weather.jsonl") as server:
         ...     done = subprocess.run(server.command, input=HELLO, capture_output=True)
@@ -147,7 +148,7 @@ class ThreadServer:
         return [
             call
             for call in list(self.log.calls)
-            if method in (None, call.method) and tool in (None, call.tool)
+            if method in (None, call.method, str(call)) and tool in (None, call.tool)
         ]
 
     def assert_called(
@@ -163,7 +164,8 @@ class ThreadServer:
         """
         __tracebackhide__ = True
         count = len(self.requests(method, tool=tool))
-        hint = "" if count or method in METHODS else did_you_mean(method, METHODS, cutoff=_CUTOFF)
+        asked = method.partition(" ")[0]
+        hint = "" if count or asked in METHODS else did_you_mean(asked, METHODS, cutoff=_CUTOFF)
         if not hint and (count == times or (times is None and count)):
             return
         expected = "at least once" if times is None else many(times, "time")

@@ -204,7 +204,7 @@ def _structure_fault(written: Any, _type: type = Fault) -> Fault:
     kind = written.get("kind")
     if kind is None:
         for key in written:
-            if hint := did_you_mean(key.lower(), ["kind"], cutoff=0.7):
+            if hint := did_you_mean(key, ["kind"], cutoff=0.7):
                 raise PlanError([f"{key}: unknown key{hint} {_WHERE_KINDS_ARE}"])
         raise PlanError([f"kind: missing; {_WHERE_KINDS_ARE}"])
     if not isinstance(kind, str) or kind not in KINDS:

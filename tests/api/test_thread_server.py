@@ -55,7 +55,17 @@ def test_claims_that_hold() -> None:
     assert [CALL, CALL] == server.requests(tool="now")
     server.assert_called("tools/call")
     server.assert_called("tools/call", times=2, tool="now")
-    for never in ("ping", "resources/write", "tasks/delete", "acme/initialize", "x/ping", "pong"):
+    server.assert_called("tools/call now", times=2)
+    assert [CALL, CALL] == server.requests("tools/call now")
+    for never in (
+        "tools/call then",
+        "ping",
+        "resources/write",
+        "tasks/delete",
+        "acme/initialize",
+        "x/ping",
+        "pong",
+    ):
         server.assert_called(never, times=0)
     server.assert_order("initialize", "tools/call now", "tools/call")
 
@@ -68,9 +78,14 @@ def test_claims_that_do_not_hold() -> None:
         AssertionError, match=r"ping was called 0 times, expected at least once; calls: initialize"
     ):
         server.assert_called("ping")
-    for times, typo in product((0, None), ("tool/call", "tools/calls", "toolcall", "tools_call")):
+    for times, typo in product(
+        (0, None),
+        ("tool/call", "tools/calls", "toolcall", "tools_call", "Tools/Call", "TOOL/CALL now"),
+    ):
         with pytest.raises(AssertionError, match=rf"{typo} was .* did you mean tools/call\?"):
             server.assert_called(typo, times=times)
+    with pytest.raises(AssertionError, match="tools/call now was called 1 time, expected 0 times"):
+        server.assert_called("tools/call now", times=0)
     with pytest.raises(AssertionError, match="called 1 time, expected 2 times"):
         server.assert_called("tools/call", times=2, tool="now")
     with pytest.raises(AssertionError, match=r"initialize was not called.*tools/call now"):
