@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import stat
+import zlib
 from collections import OrderedDict
 from collections.abc import Iterator, Sequence
 from io import BufferedReader
@@ -99,15 +100,16 @@ class CassetteFolder:
         try:
             with self._open(name) as file:
                 found = os.fstat(file.fileno())
-                packed = name.endswith(".gz")
-                head = b"" if packed else file.read(_MAX_HEADER_BYTES)
+                head = file.read(_MAX_HEADER_BYTES)
         except CassetteError as error:
             return ListedFile(name, 0, 0.0, None, error.reason)
         size, changed = found.st_size, found.st_mtime
-        if packed:
-            return ListedFile(name, size, changed, None)
         try:
+            if name.endswith(".gz"):
+                head = zlib.decompressobj(wbits=31).decompress(head, _MAX_HEADER_BYTES)
             refuse_other(name, head)
+        except zlib.error:
+            return ListedFile(name, size, changed, None, "cannot be unpacked")
         except CassetteError as error:
             return ListedFile(name, size, changed, None, error.reason)
         line = head.partition(b"\n")[0]

@@ -123,6 +123,18 @@ def test_what_is_refused(folder: CassetteFolder, data: bytes, reason: str) -> No
     assert reason in folder.listed("other.jsonl").problem
 
 
+def test_packed_files_are_listed_by_their_first_line(folder: CassetteFolder) -> None:
+    """As others are; what cannot be unpacked is named."""
+    plain = folder.root / "weather.jsonl"
+    (folder.root / "packed.jsonl.gz").write_bytes(gzip.compress(plain.read_bytes()))
+    (folder.root / "no.jsonl.gz").write_bytes(plain.read_bytes())
+    one, other, no = map(folder.listed, ("weather.jsonl", "packed.jsonl.gz", "no.jsonl.gz"))
+
+    assert one.header is not None
+    assert one.header == other.header
+    assert ("", "cannot be unpacked") == (other.problem, no.problem)
+
+
 def test_too_large(folder: CassetteFolder, monkeypatch: pytest.MonkeyPatch) -> None:
     """Packed or not."""
     data = (folder.root / "weather.jsonl").read_bytes()
