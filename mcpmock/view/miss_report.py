@@ -7,9 +7,13 @@ from __future__ import annotations
 from pathlib import Path
 
 from mcpmock.playback.miss import REPEAT, THE_STUB, Miss
+from mcpmock.playback.request_key import BATCH
 from mcpmock.printable import mcpmock_command
 
 from .filter import term
+
+_NO_ROW = (BATCH, "POST")
+"""What `mcpmock show` has no row for: it shows the messages in them."""
 
 
 def miss_lines(miss: Miss, file: Path, *, keywords: bool = False) -> list[str]:
@@ -18,8 +22,8 @@ def miss_lines(miss: Miss, file: Path, *, keywords: bool = False) -> list[str]:
     """
     if miss.unread:
         return [miss.unread]
-    command = ["--filter", term("method", miss.method)]
-    show = mcpmock_command("show", str(file), options=command)
+    selecting = [] if miss.method in _NO_ROW else ["--filter", term("method", miss.method)]
+    show = mcpmock_command("show", str(file), options=selecting)
     advice = f"see `{show}`; record again to add it"
     holds = "nothing recorded in"
     if str(file) == THE_STUB:
