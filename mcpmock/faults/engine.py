@@ -25,7 +25,7 @@ from functools import partial
 
 import attrs
 
-from mcpmock.pipeline.stage import PASS, Action, Send, Stage
+from mcpmock.pipeline.stage import PASS, Action, Hangup, Send, Stage
 from mcpmock.protocol import messages as m
 from mcpmock.protocol.http_reply import EVENT_STREAM
 
@@ -52,6 +52,8 @@ class _Batch:
     actions: list[Action] = attrs.field(factory=list)
     altered: set[int] = attrs.field(factory=set)
     """The exchanges on which a fault acted: their `Content-Length` may be wrong now."""
+    over: bool = False
+    """Whether the session ends with these actions."""
 
     def add(self, actions: Iterable[Action]) -> None:
         """Add actions; frames that go the same way at once stay in one batch."""
@@ -65,6 +67,7 @@ class _Batch:
                 self.actions[-1] = Send([*last.frames, *action.frames])
             else:
                 self.actions.append(action)
+                self.over |= isinstance(action, Hangup) and not action.after
 
     def done(self) -> Sequence[Action]:
         return [self._uncounted(action) for action in self.actions]
@@ -134,6 +137,8 @@ class FaultEngine(Stage):
             return PASS
         batch = _Batch(now, whole=isinstance(seen[-1].fact, m.ExchangeEnd))
         for unit in self._splitters[seen[0].direction].feed(seen):
+            if batch.over:
+                break  # what came in the same read as the last message leaves no more
             self._take(unit, batch)
         return batch.done()
 

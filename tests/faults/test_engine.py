@@ -10,9 +10,11 @@ import pytest
 
 from mcpmock.faults.engine import FaultEngine
 from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage
+from mcpmock.faults.kinds.connection import GarbageThenClose, HalfClose, LimitData, ResetPeer
 from mcpmock.faults.kinds.errors import Error, ToolError
 from mcpmock.faults.kinds.http import WrongContentType
-from mcpmock.faults.kinds.loss import Drop
+from mcpmock.faults.kinds.loss import BlackHole, Drop
+from mcpmock.faults.kinds.process import Exit
 from mcpmock.faults.kinds.timing import Latency
 from mcpmock.faults.match import Match
 from mcpmock.faults.plan import Plan
@@ -407,3 +409,24 @@ def test_in_a_batch_there_is_no_request_to_refuse() -> None:
     asked = batch(call(1, "x"))
 
     faulty(Error(), ToolError()).at(0, client=asked, to_server=asked).nothing_more()
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Exit(toward="client"),
+        LimitData(bytes=5),
+        ResetPeer(),
+        GarbageThenClose(),
+        HalfClose(),
+        BlackHole(toward="client"),
+    ],
+    ids=lambda fault: fault.kind,
+)
+def test_nothing_fires_behind_the_end(fault: Fault) -> None:
+    """What came in the same read is lost with the end, and no fault is for it."""
+    run = FaultRun.of(Plan(faults=(fault,)))
+    engine = FaultEngine(run)
+    list(engine.feed([s2c(progress(1)), s2c(response(1)), logs("x")], 0.0))
+
+    assert [1] == [armed.turn.fired for armed in run.armed]
