@@ -9,14 +9,14 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
 from msgspec import NODEFAULT, structs
 
 from mcpmock.options.console import ConsoleOptions
-from mcpmock.options.option import FileName, Option, OptionTable, Seconds, options_of
+from mcpmock.options.option import FileName, Option, OptionTable, Seconds, lines_of, options_of
 
 from .output import CASSETTE, COLOR, FILE_NAME, Duration, encodable, say
 
@@ -38,7 +38,8 @@ class _Line(click.types.StringParamType):
     rules have spaces.
     """
 
-    envvar_list_splitter: ClassVar[str | None] = "\n"
+    def split_envvar_value(self, rv: str) -> list[str]:
+        return lines_of(rv)
 
 
 _LINES = _Line()

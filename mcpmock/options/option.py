@@ -185,11 +185,16 @@ def read_environment(
     return found
 
 
+def lines_of(text: str) -> list[str]:
+    """Return what an environment variable has for an option that can be repeated: one a line."""
+    return [line for line in text.splitlines() if line.strip()]
+
+
 def _read_text(one: Option, text: str) -> Any:
     if one.type is bool:
         return text.lower() in ("1", "true", "yes", "on")
     if one.repeatable:
-        return tuple(text.splitlines())
+        return tuple(lines_of(text))
     return text if one.least is None else float(text)
 
 

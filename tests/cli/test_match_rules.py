@@ -73,7 +73,7 @@ def test_in_an_environment_variable_they_stand_one_a_line(
     run: Run, file: Path, client: MemoryChannel, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Because rules have spaces."""
-    monkeypatch.setenv("MCPMOCK_REPLAY_IGNORE", f"tools/call other $.a\n{RULE}")
+    monkeypatch.setenv("MCPMOCK_REPLAY_IGNORE", f"tools/call other $.a\n\n{RULE}\n")
     asks(client, "x")
 
     assert 0 == run("replay", file)[0]

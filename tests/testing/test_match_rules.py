@@ -32,7 +32,7 @@ def test_rules_of_all_places_add_up(
     pytester.makeini(
         "[pytest]\nmcpmock_ignore =\n  $.i\n  tools/call $.j\nmcpmock_like = $.k=uuid\n"
     )
-    monkeypatch.setenv("MCPMOCK_REPLAY_IGNORE", "$.e\n$.f")
+    monkeypatch.setenv("MCPMOCK_REPLAY_IGNORE", "$.e\n\n$.f\n")
     source = """
 import pytest
 pytestmark = pytest.mark.mcpmock(ignore=["$.m"])
