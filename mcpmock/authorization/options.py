@@ -37,8 +37,12 @@ class AuthorizationOptions:
             raise McpMockError(f"{text!r}: {_SYNTAX}")
         lifetime, scopes, refreshes = TOKEN_LIFETIME_S, "", True
         tools: dict[str, str] = {}
+        keys = set[str]()
         for part in rest.split(",") if rest else ():
             key, equals, value = (word.strip() for word in part.partition("="))
+            if key in keys:
+                raise McpMockError(f"{key}: stands twice; say it once")
+            keys.add(key)
             if key == "expires" and equals:
                 lifetime = _lifetime(value)
             elif key == "scope" and value:

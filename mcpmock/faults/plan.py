@@ -150,11 +150,14 @@ def table_of(shorthand: str) -> dict[str, Any]:
             raise PlanError([f"{part.strip()!r} has no value: {_SHORTHAND_SYNTAX}"])
         first, _, inner = key.partition(".")
         if first == "match" and inner:
-            table.setdefault("match", {})[inner] = _read_value(value.strip())
+            into, name = table.setdefault("match", {}), inner
         elif key not in knobs and key in _field_names(Match):
-            table.setdefault("match", {})[key] = _read_value(value.strip())
+            into, name = table.setdefault("match", {}), key
         else:
-            table[key] = _read_value(value.strip())
+            into, name = table, key
+        if name in into:
+            raise PlanError([f"{key}: stands twice; say it once"])
+        into[name] = _read_value(value.strip())
     return table
 
 

@@ -35,6 +35,13 @@ def test_what_is_wrong(text: str) -> None:
         AuthorizationOptions.parse(text)
 
 
+@pytest.mark.parametrize("text", ["expires=1s,expires=2s", "tool.x=a,scope=b,tool.x=c"])
+def test_a_key_that_stands_twice(text: str) -> None:
+    """Neither of its values is silently left out."""
+    with pytest.raises(McpMockError, match="^(expires|tool.x): stands twice"):
+        AuthorizationOptions.parse(f"oauth:{text}")
+
+
 def test_a_wrong_lifetime() -> None:
     """It says what a duration is."""
     with pytest.raises(McpMockError, match=r'expires: expected a duration as "250ms"'):
