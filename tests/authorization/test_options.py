@@ -38,7 +38,7 @@ def test_what_is_wrong(text: str) -> None:
 @pytest.mark.parametrize("text", ["expires=1s,expires=2s", "tool.x=a,scope=b,tool.x=c"])
 def test_a_key_that_stands_twice(text: str) -> None:
     """Neither of its values is silently left out."""
-    with pytest.raises(McpMockError, match="^(expires|tool.x): stands twice"):
+    with pytest.raises(McpMockError, match=r"^(expires|tool\.x): stands twice"):
         AuthorizationOptions.parse(f"oauth:{text}")
 
 
