@@ -265,7 +265,7 @@ def remove_empty(params: dict[str, Any]) -> None:
                     del members[name]
 
 
-def may_be_absent(place: Sequence[str | int]) -> bool:
+def may_be_absent(place: Sequence[object]) -> bool:
     """Return whether an empty object at a place of a message, or of one in a batch, counts as
     absent.
     """

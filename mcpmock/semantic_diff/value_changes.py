@@ -15,6 +15,7 @@ from typing import Any
 
 import attrs
 
+from mcpmock.playback.request_key import may_be_absent
 from mcpmock.playback.variables import same
 
 from .ignore_rules import Leeway
@@ -72,10 +73,16 @@ def edits(old: Any, new: Any, path: ValuePath, measure: Measure) -> Iterator[Edi
         for name in old:
             if name in new:
                 yield from edits(old[name], new[name], (*path, name), measure)
+            elif isinstance(old[name], dict) and may_be_absent((*path, name)):
+                yield from edits(old[name], {}, (*path, name), measure)
             else:
                 yield Edit(EditKind.REMOVED, (*path, name), old[name])
         for name in new:
-            if name not in old:
+            if name in old:
+                continue
+            if isinstance(new[name], dict) and may_be_absent((*path, name)):
+                yield from edits({}, new[name], (*path, name), measure)
+            else:
                 yield Edit(EditKind.ADDED, (*path, name), ABSENT, new[name])
     elif isinstance(old, list) and isinstance(new, list) and len(path) < _MAX_DEPTH:
         yield from _list_edits(old, new, path, measure)

@@ -79,3 +79,28 @@ def test_what_applied_is_noted(beside: MatchRules | None) -> None:
 
     assert 1 == compare(pages("B"), pages("C"), rules.with_rules(beside)).ignored
     assert ["$.result.tools[1].title"] == [rule.text for rule in rules.places.applied]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "allowed"),
+    [
+        ({}, {"arguments": {"a": 1}}, True),
+        ({"arguments": {"a": 1}}, {"arguments": {}}, True),
+        ({"context": {"arguments": {"a": 1}}}, {}, True),
+        ({}, {"arguments": {"a": 1, "b": 1}}, False),
+        ({}, {"arguments": ["a"]}, False),
+        ({"arguments": {"arguments": {"a": 1}}}, {"arguments": {}}, False),
+    ],
+)
+def test_all_that_an_optional_member_holds(
+    old: dict[str, object], new: dict[str, object], allowed: bool
+) -> None:
+    """Where rules cover all that is in it, it is no difference whether it is there."""
+    one, other = (
+        cassette(c(request(1, "tools/call", {"name": "f", **params})), s(response(1)))
+        for params in (old, new)
+    )
+    paths = ("$.arguments.a", "$.context.arguments.a", "$.arguments.arguments.a")
+
+    assert allowed is (not compare(one, other, IgnoreRules.parse(paths)))
+    assert compare(one, other)
