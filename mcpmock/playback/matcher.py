@@ -506,11 +506,15 @@ class Matcher:
         """Return a difference with the recorded value as it was: what counts as absent may be
         there, and what the user wants back is no placeholder.
         """
-        value = found.recorded
-        if value is UNSET:
-            value = as_written(event.frame, found.place)
-        elif self.index.variables:
-            value = decode(fill(encode(value), self.index.variables.recorded))
+        if found.recorded is UNSET:
+            return attrs.evolve(found, recorded=as_written(event.frame, found.place))
+        return self.with_texts(found)
+
+    def with_texts(self, found: Mismatch) -> Mismatch:
+        """Return a difference without placeholders of what the user wants back."""
+        if found.recorded is UNSET or not self.index.variables:
+            return found
+        value = decode(fill(encode(found.recorded), self.index.variables.recorded))
         return attrs.evolve(found, recorded=value)
 
     def nearest(self, live: ClientMessage) -> list[MatchResult]:

@@ -399,7 +399,8 @@ class Player(Stage):
         method, name = live.subject.method, named(live.subject.method, live.subject.params)
         n = found.number(found.match)
         if self.selection.options.notes:
-            (near,), _ = self._hide_secrets([NearMiss(n, "", found.match.allowed)], live)
+            allowed = map(found.candidate.matcher.with_texts, found.match.allowed)
+            (near,), _ = self._hide_secrets([NearMiss(n, "", tuple(allowed))], live)
             self.report(PlayerNote(method, f"event {n} answers it by a rule{near.describe()}"))
         if (method, name) in self._said:
             return

@@ -174,6 +174,19 @@ def test_later_uses_agree() -> None:
     assert said("got mine") == asked(played, call(3, "get", item="mine"))["result"]
 
 
+def test_another_text_at_its_own_place_is_told_with_the_recorded_one() -> None:
+    """The rule allows it there, and the note names what was recorded."""
+    said_again = [line for n in (1, 2) for line in (c(call(n, "f", q="red cars")), s(response(n)))]
+    told: list[Any] = []
+    options = PlayerOptions(rules=MatchRules.parse(echo=["$.arguments.q"]), notes=True)
+    played = script(SessionPlayer(SessionSelection(cassette(*said_again), options), told.append))
+    for live in ("blue bikes", "green boats"):
+        played.heard(call(1, "f", q=live))
+
+    [note] = told
+    assert note.text.endswith('$.arguments.q: recorded "red cars", asked "green boats"')
+
+
 def test_a_text_that_nobody_bound_is_sent_as_recorded() -> None:
     """Its request never came."""
     played = echoing(
