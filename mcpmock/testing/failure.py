@@ -170,6 +170,8 @@ def _fault_options(settings: Settings, faults: FaultControl) -> Iterator[str]:
 MAX_MESSAGES = 10_000
 """How many messages of a test are kept for its page, the newest."""
 MAX_NAME_CHARS = 120
+_PLAIN_TEST = re.compile(r"[\w./-]+(::\w+)*(\[[\w.-]*[\w.]\])?")
+"""A test that no other one differs from in such characters only as a file name cannot have."""
 MAX_ERROR_CHARS = 500
 
 
@@ -228,6 +230,17 @@ def name_miss(error: str, misses: Sequence[Miss]) -> str:
     return f"{line}; {said}{end}{rest}"
 
 
+def page_name(test: str) -> str:
+    """Return a file name for a test, without suffix. Where another test could get the same, it ends
+    in eight digits of a hash.
+    """
+    name = re.sub(r"[^\w.-]+", "-", test).strip("-")
+    if len(name) <= MAX_NAME_CHARS and _PLAIN_TEST.fullmatch(test):
+        return name
+    digest = sha256(test.encode("utf-8", "surrogatepass")).hexdigest()[:8]
+    return f"{name[:MAX_NAME_CHARS]}-{digest}"
+
+
 def write_failure_page(
     folder: Path,
     test: str,
@@ -243,9 +256,7 @@ def write_failure_page(
     from mcpmock.view.report import FailedTest, report_page
     from mcpmock.view.summary import brief
 
-    name = re.sub(r"[^\w.-]+", "-", test).strip("-")
-    if len(name) > MAX_NAME_CHARS:
-        name = f"{name[:MAX_NAME_CHARS]}-{sha256(test.encode()).hexdigest()[:8]}"
+    name = page_name(test)
     name += f"-server-{number}" if number > 1 else ""
     path, session = folder / f"{name}.html", folder / f"{name}.jsonl"
     try:

@@ -13,7 +13,7 @@ from mcpmock.playback.miss import Miss, NearMiss
 from mcpmock.playback.variables import Mismatch
 from mcpmock.stubs.builder import Stub
 from mcpmock.testing import failure
-from mcpmock.testing.failure import describe, name_miss, reproduction
+from mcpmock.testing.failure import describe, name_miss, page_name, reproduction
 from mcpmock.testing.settings import Settings
 from tests.support import c2s, logs, request, response, s2c
 
@@ -137,3 +137,18 @@ def test_a_stub_without_a_cassette(tmp_path: Path) -> None:
     assert "nothing in the stub answers tools/call" in text
     assert "add an answer to it: `mcpmock help pytest`" in text
     assert "none.jsonl" not in text
+
+
+def test_the_names_of_pages() -> None:
+    """Different tests have different pages, whatever their parameters are."""
+    plain = "tests/test_a.py::TestB::test_c[x-1.5]"
+    odd = [
+        f"test_a.py::test_p[{one}]" for one in ("a/b", "a:b", "a-b", "a-b-", "", "\\xe9", "\ud800")
+    ]
+    long = [f"test_a.py::test_p[{'x' * 300}{end}]" for end in "ab"]
+    names = [*map(page_name, ("test_a.py::test_p", *odd, *long))]
+
+    assert "tests-test_a.py-TestB-test_c-x-1.5" == page_name(plain)
+    assert ("test_a.py-test_p", "test_a.py-test_p-a-b") == (names[0], names[3])
+    assert len(names) == len({*names})
+    assert all(len(name) < 200 and name.isprintable() for name in names)
