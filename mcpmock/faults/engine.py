@@ -176,6 +176,8 @@ class FaultEngine(Stage):
         if unit.on is On.END and self.replayed:
             self._fire_without_frame(On.HANGUP, m.Frame(m.S2C), batch)
         passed = outcome is None or outcome.carried is not None
+        if passed and unit.on is On.END and not state.queue:
+            self._triggers.input_ended = True
         if passed and unit.on is not None:
             batch.add(state.queue.passed(first.direction, unit.on))
 

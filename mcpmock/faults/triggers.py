@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from mcpmock.pipeline.stage import Hangup, Send
-from mcpmock.protocol.messages import Frame, HttpResponse, Request
+from mcpmock.protocol.messages import C2S, Frame, HttpResponse, Request
 
 from .call_tracker import FaultCallTracker
 from .delay_queue import Keep
@@ -141,6 +141,8 @@ class Triggers:
     transport: str
     replayed: bool = False
     began: float | None = None
+    input_ended: bool = False
+    """Whether the server's input has ended: nothing that a fault adds arrives there."""
     calls: FaultCallTracker = attrs.field(init=False)
     _armed: Sequence[Armed] = ()
     """Those of the run that `_here` was made of, which has them in the order of their levels."""
@@ -253,10 +255,11 @@ class Triggers:
         """
         turn, drawn = armed.turn, len(dice.drawn)
         try:
-            became = list(armed.fault.apply(matched, dice))
+            made = list(armed.fault.apply(matched, dice))
+            became = [act for act in made if not (self.input_ended and _enters_input(act))]
             # What a fault begins may change only later messages; its turn fires with the first.
             changed = _changes(became, matched.unit)
-            drew = armed.fault.may_continue and len(dice.drawn) > drawn
+            drew = armed.fault.may_continue and len(dice.drawn) > drawn and len(became) == len(made)
             if not (changed or drew):
                 turn.taken -= not (continues or armed.fault.may_continue)
                 return None
@@ -269,6 +272,12 @@ class Triggers:
             self.run.mistakes.append(f"fault {armed.fault.title}: {error!r}")
             return None
         return became
+
+
+def _enters_input(act: Act) -> bool:
+    """Return whether this goes into the one stream to the server."""
+    first = act.frames[0] if isinstance(act, Send) and act.frames else None
+    return first is not None and first.direction is C2S and first.exchange is None
 
 
 def _changes(became: Sequence[Act], unit: Sequence[Frame]) -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 from mcpmock.faults.engine import FaultEngine
 from mcpmock.faults.fault import Act, Dice, Fault, MatchedMessage
+from mcpmock.faults.kinds.cancel import Cancel
 from mcpmock.faults.kinds.connection import GarbageThenClose, HalfClose, LimitData, ResetPeer
 from mcpmock.faults.kinds.errors import Error, ToolError
 from mcpmock.faults.kinds.http import WrongContentType
@@ -21,7 +22,7 @@ from mcpmock.faults.plan import Plan
 from mcpmock.faults.receipts import FaultRun
 from mcpmock.faults.segments import On
 from mcpmock.pipeline.stage import PASS, Action, Hangup, Send
-from mcpmock.protocol.messages import S2C, Frame, HttpBody, HttpResponse
+from mcpmock.protocol.messages import C2S, S2C, Frame, HttpBody, HttpResponse
 from tests.support import (
     answers,
     batch,
@@ -430,3 +431,18 @@ def test_nothing_fires_behind_the_end(fault: Fault) -> None:
     list(engine.feed([s2c(progress(1)), s2c(response(1)), logs("x")], 0.0))
 
     assert [1] == [armed.turn.fired for armed in run.armed]
+
+
+@pytest.mark.parametrize(("ended", "fired"), [(False, 1), (True, 0)])
+def test_nothing_enters_an_input_that_has_ended(ended: bool, fired: int) -> None:
+    """A cancel that the server cannot get has not fired; the message is passed."""
+    run = FaultRun.of(Plan(faults=(Cancel(i=1),)))
+    engine = FaultEngine(run)
+    engine.feed([c2s(call(1, "x"))], 0.0)
+    if ended:
+        engine.feed([hangs_up(C2S)], 0.0)
+    said = s2c(response(1))
+    sent = [frame for act in engine.feed([said], 1.0) for frame in act.frames]  # type: ignore[union-attr]
+
+    assert (1 + fired, fired) == (len(sent), run.armed[0].turn.fired)
+    assert said in sent
