@@ -75,8 +75,10 @@ class RequestClient(Stage):
     """The end of the input was sent: nothing is sent behind it."""
     _outgoing: list[bytes] = attrs.field(factory=list)
     _reassembly: Reassembly = attrs.field(factory=Reassembly)
+    _handshake: ClientRequest = attrs.field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self._handshake = self._make_handshake()
         self._talk = self._talking()
 
     def begin(self, now: float) -> Iterable[Action]:
@@ -133,7 +135,7 @@ class RequestClient(Stage):
 
     def _report(self, request: ClientRequest, answer: m.Response | None, why: str) -> None:
         self.failed += answer is None or answer.error is not None
-        if request.method not in _HANDSHAKES:
+        if request is not self._handshake:
             self.on_answer(request, answer, why)
         elif answer is None:
             self.unanswered = f"`{request.method}`: {why}"
@@ -170,7 +172,7 @@ class RequestClient(Stage):
 
     def _talking(self) -> _Talk:
         """Yield one request after the other, and get its answer."""
-        answer = yield self._handshake()
+        answer = yield self._handshake
         if answer is None or answer.error is not None:
             self.refused = answer is not None
             return
@@ -185,7 +187,7 @@ class RequestClient(Stage):
             self._asked += 1
             yield request
 
-    def _handshake(self) -> ClientRequest:
+    def _make_handshake(self) -> ClientRequest:
         if self.modern:
             return ClientRequest("server/discover")
         params = {
@@ -203,6 +205,3 @@ class RequestClient(Stage):
             if following is None or following == b"null":
                 return
             cursor = {"cursor": m.decode(following)}
-
-
-_HANDSHAKES = ("initialize", "server/discover")

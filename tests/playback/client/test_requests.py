@@ -68,6 +68,17 @@ def test_one_after_the_other() -> None:
     assert (1, "") == (session.client.failed, session.client.unanswered)
 
 
+def test_a_handshake_that_the_user_asks_for() -> None:
+    """It is a request like others: its answer is told."""
+    again = ClientRequest("initialize", {"protocolVersion": "2025-11-25"})
+    session = Session(again, ClientRequest("server/discover"))
+    session.opened()
+    session.says(1, response(2))
+    session.says(2, error(3))
+
+    assert [("initialize", "result"), ("server/discover", "error")] == session.answers
+
+
 def test_a_cancel_is_sent_once() -> None:
     """Nor does a time that was over long ago end anything that was answered."""
     session = Session(PING, PING, timeout=2)
