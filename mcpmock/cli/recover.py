@@ -29,11 +29,13 @@ def recover(file: Path, target: NewFileOptions, console: ConsoleOptions) -> int:
     Good lines are kept as they are. The damaged file is not changed.
     """
     from mcpmock.cassette.canonical import recover as recovered
-    from mcpmock.cassette.file import read_bytes, rewrite
+    from mcpmock.cassette.file import read_bytes, refuse_newer, rewrite
 
     output = target.output
     refuse_existing(output)
-    recovery = recovered(read_bytes(file, damaged=True))
+    data = read_bytes(file, damaged=True)
+    refuse_newer(file, data)
+    recovery = recovered(data)
     if not recovery.takes:
         raise CassetteError(file, "contains nothing that can be recovered")
     rewrite(output, recovery.data)

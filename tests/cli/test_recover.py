@@ -48,3 +48,15 @@ def test_where_nothing_can_be_saved_nothing_is_written(
     assert 3 == status
     assert "contains nothing that can be recovered" in err
     assert not (tmp_path / "out.jsonl").exists()
+
+
+def test_a_newer_format_is_refused(run: Run, file: Path, tmp_path: Path) -> None:
+    """Also in a later take: what its events mean is unknown."""
+    newer = HEADER.replace(b'"mcpmock":1', b'"mcpmock":2')
+    for first in (b"", HEADER + EVENTS):
+        file.write_bytes(first + newer + EVENTS)
+        status, _, err = run("recover", file, "-o", tmp_path / "out.jsonl")
+
+        assert (3, 1) == (status, err.count("\n"))
+        assert "has format 2" in err
+        assert not (tmp_path / "out.jsonl").exists()
