@@ -70,6 +70,15 @@ FILES: dict[str, tuple[bytes, str]] = {
     ),
     "web page": (b"<!DOCTYPE html>\n<html>", "it is a web page; download the file itself"),
     "no header": (ONE + TWO, f"has no header: its first line was lost; {RECOVER}gives it another"),
+    "an exploration": (
+        b'{"type":"row","n":1,"step":"cells"}\n',
+        "is not a cassette: `mcpmock explore --json` wrote it; `mcpmock report s.jsonl` reads it",
+    ),
+    "statistics": (
+        b'{"type": "calls","n":1}\n',
+        "`mcpmock stats --json` wrote it; `mcpmock stats s.jsonl` reads it",
+    ),
+    "coverage": (b'{"type":"coverage"}\n', "; `mcpmock stats --coverage s.jsonl` reads it"),
     "other JSON Lines": (
         b'{"type":"frame"}\n',
         "`mcpmock convert s.jsonl -o OUT` reads recordings of",
