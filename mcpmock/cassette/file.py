@@ -110,6 +110,7 @@ def loaded(name: Path | str, data: bytes, *, damaged: bool = False) -> Cassette:
             raise CassetteError(name, newer)
     cassette = read(str(name), data)
     if cassette.damage and not damaged:
+        refuse_newer(name, data)
         first = cassette.damage[0]
         conflict = first.reason == CONFLICT
         hint = conflict_hint(str(name)) if conflict else _recover(name)
