@@ -291,7 +291,7 @@ def test_no_take_of_a_later_format_is_read(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     for data in (HEADER.replace(b":1,", b":2,", 1), OLD + HEADER.replace(b":1,", b":2,", 1)):
         path.write_bytes(data)
-        with pytest.raises(CassetteError, match="format 2.*newer mcpmock reads it$"):
+        with pytest.raises(CassetteError, match=r"format 2.*newer mcpmock reads it$"):
             load(path)
 
 
