@@ -5,6 +5,7 @@ value for each table.
 from __future__ import annotations
 
 import math
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import wraps
@@ -88,7 +89,8 @@ class _TableOption(click.Option):
         if self.multiple and not isinstance(value, list):
             raise ValueError("expected a list")
         for one in value if self.multiple else [value]:
-            if (self.row.choices or self.row.type is str) and not isinstance(one, str):
+            is_text = self.multiple or self.row.choices or self.row.type in (str, Path, FileName)
+            if is_text and not isinstance(one, str):
                 raise ValueError("expected a text")
             try:
                 self.type.convert(one, self, None)
@@ -164,9 +166,7 @@ class TableCommand(click.Command):
         settable = self._settable
         name = self.name or ""
         return {
-            str(settable[word].name): value
-            if settable[word].row.type is not Path
-            else str(file.path.parent / value)
+            str(settable[word].name): _meant_from(file.path.parent, settable[word].row, value)
             for word, value in (() if name in RULE_TABLES else file.table(name).items())
         }
 
@@ -180,6 +180,19 @@ class TableCommand(click.Command):
                 place = f"{ctx.auto_envvar_prefix}_{name.upper()}"
             if place is not None:
                 yield f"--{name.replace('_', '-')} is from {place}"
+
+
+def _meant_from(folder: Path, row: Option, value: Any) -> Any:
+    """Return a value of a project file in this folder; its paths, and patterns of paths, are
+    relative to that.
+    """
+    if row.type is Path:
+        return str(folder / value)
+    if row.type != tuple[FileName, ...]:
+        return value
+    from glob import escape
+
+    return [os.path.join(escape(str(folder)), one) for one in value]
 
 
 def _mistakes_of(ctx: click.Context, name: str, table: Any) -> Iterable[str]:

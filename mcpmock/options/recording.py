@@ -86,7 +86,7 @@ class ProxyOptions(OptionTable):
         private=True,
     )
     log: Path | None = LOG
-    restart_on: tuple[str, ...] = option(
+    restart_on: tuple[FileName, ...] = option(
         (),
         "Start COMMAND again, behind a session that goes on, when the content of a file that GLOB "
         "matches changes (repeatable).",

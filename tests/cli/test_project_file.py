@@ -129,6 +129,31 @@ def test_a_path_is_meant_from_the_file(run: Run, project: Path, setups: list[Set
     assert 1 == len(faults.armed)
 
 
+@pytest.mark.parametrize("name", ["project", "a [b]"])
+def test_a_pattern_of_paths_is_meant_from_the_file(
+    run: Run, project: Path, setups: list[Setup], monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Whatever the name of its folder is, and from any folder."""
+    folder = project.rename(project.parent / name)
+    (folder / "mcpmock.toml").write_text('[proxy]\nrestart-on = ["*.py", "/no/*"]\n', "utf-8")
+    (folder / "server.py").write_text("", "utf-8")
+    monkeypatch.chdir(project.parent)
+    arguments = ("--cassette", folder / "cassettes/b.jsonl", "--mode", "once", "--", "server")
+    status, _, err = run("proxy", *arguments)
+
+    assert (3, []) == (status, setups)
+    assert err.endswith("mcpmock.toml: proxy.restart-on: no file matches /no/*\n")
+
+
+@pytest.mark.parametrize("option", ["faults = 3", "fault = [3]", "ignore = [{}]", "order = 1"])
+def test_what_is_no_text(run: Run, project: Path, option: str) -> None:
+    """Numbers and tables, alone or in a list."""
+    (project / "mcpmock.toml").write_text(f"[replay]\n{option}\n", "utf-8")
+    status, _, err = run("replay", project / "cassettes/a.jsonl")
+
+    assert (3, True) == (status, err.endswith(f": replay.{option.split()[0]}: expected a text\n"))
+
+
 def test_all_mistakes_are_said(run: Run, project: Path, setups: list[Setup]) -> None:
     """Each with its place. What only the user may set is no option here."""
     (project / "mcpmock.toml").write_text(MISTAKES, "utf-8")
