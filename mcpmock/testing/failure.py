@@ -29,6 +29,7 @@ from mcpmock.errors import McpMockError
 from mcpmock.faults.control import FaultControl, is_file, plan_of
 from mcpmock.faults.receipts import FaultRun, Receipt
 from mcpmock.faults.shorthand import shorthand_of
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.playback.miss import NOTHING_ANSWERS, Miss, request_words
 from mcpmock.printable import many, printable, shell_command
 from mcpmock.protocol.messages import C2S, Frame, decode, encode
@@ -170,7 +171,7 @@ def _fault_options(settings: Settings, faults: FaultControl) -> Iterator[str]:
 MAX_MESSAGES = 10_000
 """How many messages of a test are kept for its page, the newest."""
 MAX_NAME_CHARS = 120
-_PLAIN_TEST = re.compile(r"[\w./-]+(::\w+)*(\[[\w.-]*[\w.]\])?")
+_PLAIN_TEST = lazy_pattern(r"[\w./-]+(::\w+)*(\[[\w.-]*[\w.]\])?")
 """A test that no other one differs from in such characters only as a file name cannot have."""
 MAX_ERROR_CHARS = 500
 
