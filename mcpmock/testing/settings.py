@@ -337,11 +337,28 @@ def _project_options(folder: Path) -> dict[str, Any]:
     if file is None:
         return {}
     known = {one.word: one for one in options_of(ReplayOptions)}
-    checks = {word: partial(check_value, one) for word, one in known.items()}
-    replay = partial(option_mistakes, checks=checks, others=True)
+    checks = dict.fromkeys(_command_words(), _leave_unchecked)
+    checks |= {word: partial(check_value, one) for word, one in known.items()}
+    replay = partial(option_mistakes, checks=checks)
     file.check({"replay": replay, **RULE_TABLES}, others=True)
     found = file.table("replay")
     return {known[word].name: value for word, value in found.items() if word in known}
+
+
+def _command_words() -> Iterator[str]:
+    """Yield the options that a project file may set for `mcpmock replay`: tests have some."""
+    from mcpmock.options.console import ConsoleOptions
+    from mcpmock.options.endpoints import ListenOptions, ServerOptions
+    from mcpmock.options.faults import FaultOptions
+    from mcpmock.options.replay import ReplayCommandOptions
+
+    tables = (ReplayCommandOptions, ServerOptions, FaultOptions, ListenOptions, ConsoleOptions)
+    for table in tables:
+        yield from (one.word for one in options_of(table) if not one.private)
+
+
+def _leave_unchecked(_value: object) -> None:
+    """Take what only the command reads."""
 
 
 def _schedules(given: Any) -> int | tuple[int, ...] | None:

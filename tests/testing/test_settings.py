@@ -7,8 +7,9 @@ from pathlib import Path
 import attrs
 import pytest
 
+from mcpmock.cli.replay import replay
 from mcpmock.stubs.builder import Stub
-from mcpmock.testing.settings import Settings, file_name, settings_of
+from mcpmock.testing.settings import Settings, _command_words, file_name, settings_of
 
 PLUGIN = ("-p", "mcpmock.pytest_plugin")
 
@@ -163,6 +164,24 @@ def test_where_it_is_looked_for(pytester: pytest.Pytester, place: str) -> None:
     settings = settings_of(item_of(pytester, '"a.jsonl"'))
 
     assert (pytester.path / place / "a.jsonl").samefile(settings.path)
+
+
+@pytest.mark.parametrize("name", ["ordr", "record", "allow-host"])
+def test_an_option_of_a_project_file_that_the_command_has_not(
+    pytester: pytest.Pytester, name: str
+) -> None:
+    """A test says so as the command does; what only the command has is no mistake."""
+    (pytester.path / "mcpmock.toml").write_text(f'[replay]\nworkers = 2\n{name} = "any"\n', "utf-8")
+    wanted = rf"mcpmock.toml: replay\.{name}: no option that can be set here"
+    with pytest.raises(pytest.UsageError, match=wanted) as raised:
+        settings_of(item_of(pytester, '"a.jsonl"'))
+
+    assert "workers" not in str(raised.value)
+
+
+def test_the_options_of_a_project_file_are_those_of_the_command() -> None:
+    """So that tests refuse what the command refuses."""
+    assert set(_command_words()) == set(replay._settable)
 
 
 @pytest.mark.parametrize(
