@@ -16,14 +16,15 @@ GZIP = b"\x1f\x8b"
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 NO_HEADER = "is not a cassette: its first line is no mcpmock header"
 CONFLICT = "a conflict marker of git"
-_EXPLORED, _COUNTED = ("explore --json", "report"), ("stats --json", "stats")
-_COVERED = ("stats --coverage --json", "stats --coverage")
+_EXPLORED, _COUNTED = ("explore", "report"), ("stats", "stats")
 _OUTPUTS = {
     **dict.fromkeys((b'"row"', b'"failure"', b'"untried"', b'"summary"'), _EXPLORED),
     **dict.fromkeys((b'"calls"', b'"notifications"', b'"stats"'), _COUNTED),
-    b'"coverage"': _COVERED,
+    b'"coverage"': (*_COUNTED, "--coverage"),
 }
-"""By the `type` of its first line: the command that wrote a file, and the one that reads it."""
+"""By the `type` of its first line: the command that wrote a file with --json, the one that reads
+it, and the options of both.
+"""
 _LOOKED_AT_BYTES = 1 << 16
 _MAX_DOCUMENT_BYTES = 1 << 24
 _CONFLICT = lazy_pattern(rb"(?:<{7}|>{7}|\|{7})(?: [^\n]*)?\r?$|={7}\r?$")
@@ -124,9 +125,10 @@ def _describe_lines(name: str, first: bytes) -> tuple[str, str | None]:
         return f"line 1 is {explain_json(first)}", None
     output = _OUTPUTS.get(bytes(members.get("type", b"")))
     if output is not None:
-        wrote, reads = output
-        command = shell_command(["mcpmock", *reads.split(), name])
-        return f"is not a cassette: `mcpmock {wrote}` wrote it", f"`{command}` reads it"
+        writer, reader, *options = output
+        wrote = mcpmock_command(writer, options=[*options, "--json"])
+        reads = mcpmock_command(reader, name, options=options)
+        return f"is not a cassette: `{wrote}` wrote it", f"`{reads}` reads it"
     if "n" in members and len(members) > 1:
         command = mcpmock_command("recover", name, options=["-o", "OUT"])
         return "has no header: its first line was lost", f"`{command}` gives it another"

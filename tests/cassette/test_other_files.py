@@ -78,7 +78,7 @@ FILES: dict[str, tuple[bytes, str]] = {
         b'{"type": "calls","n":1}\n',
         "`mcpmock stats --json` wrote it; `mcpmock stats s.jsonl` reads it",
     ),
-    "coverage": (b'{"type":"coverage"}\n', "; `mcpmock stats --coverage s.jsonl` reads it"),
+    "coverage": (b'{"type":"coverage"}\n', "; `mcpmock stats s.jsonl --coverage` reads it"),
     "other JSON Lines": (
         b'{"type":"frame"}\n',
         "`mcpmock convert s.jsonl -o OUT` reads recordings of",
