@@ -11,10 +11,12 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mcpmock.errors import FileMistakes, McpMockError
+from mcpmock.lazy_pattern import lazy_pattern
 from mcpmock.printable import did_you_mean
 
 FILE_NAME, PYTHON_FILE_NAME = "mcpmock.toml", "pyproject.toml"
-_MARK = b"mcpmock"
+_KEY = lazy_pattern(rb"(?m)(?:^|[.{,])[ \t]*([\"']?)mcpmock\1[ \t]*[].=]")
+"""In TOML, a key of this name. Most projects that use mcpmock name it as a requirement only."""
 _CUTOFF = 0.65
 """By which `record` is not near `echo`."""
 MATCH_TABLE, REDACTION_TABLE = "match", "redact"
@@ -91,17 +93,18 @@ def find_project_file(place: Path) -> ProjectFile | None:
 
 def _read(path: Path) -> dict[str, Any] | None:
     """Return the tables of a file; None of a `pyproject.toml` that has none for mcpmock."""
-    import tomllib  # only where there is such a file: a hundredth of a start
-
     try:
         data = path.read_bytes()
-        if path.name == FILE_NAME:
-            return tomllib.loads(data.decode("utf-8-sig"))
-        if _MARK not in data:
+        if path.name == PYTHON_FILE_NAME and not _KEY.search(data):
             return None
-        tool = tomllib.loads(data.decode("utf-8-sig")).get("tool")
+        import tomllib  # only where there is such a file: a hundredth of a start
+
+        tables = tomllib.loads(data.decode("utf-8-sig"))
     except (OSError, ValueError) as error:
         raise ProjectFileError(path, [str(error)]) from error
+    if path.name == FILE_NAME:
+        return tables
+    tool = tables.get("tool")
     found = tool.get("mcpmock") if isinstance(tool, dict) else None
     if found is None or isinstance(found, dict):
         return found

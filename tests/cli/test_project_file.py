@@ -94,6 +94,9 @@ def test_pyproject(run: Run, project: Path, setups: list[Setup]) -> None:
         '[tool."mcpmock"]\nreplay.order = "any"\n',
         '[tool]\nmcpmock.replay.order = "any"\n',
         'tool = { mcpmock = { replay = { order = "any" } } }\n',
+        'tool.mcpmock.replay.order = "any"\r\n',
+        '[tool.\'mcpmock\'."replay"]\norder = "any"\n',
+        '[tool.a]\nb = 1\n[tool.mcpmock]\nreplay = {order = "any"}\n',
     ],
 )
 def test_any_spelling_of_the_table(run: Run, project: Path, setups: list[Setup], text: str) -> None:
@@ -102,6 +105,27 @@ def test_any_spelling_of_the_table(run: Run, project: Path, setups: list[Setup],
     run("replay", project / "cassettes/a.jsonl")
 
     assert "any" == playing(setups).order
+
+
+@pytest.mark.parametrize(
+    "named",
+    [
+        '"mcpmock"',
+        '"mcpmock>=0.1"',
+        '"mcpmock==0.1",',
+        '"pytest", "mcpmock[oauth]~=0.1"',
+        "# mcpmock",
+    ],
+)
+def test_a_requirement_is_no_table(
+    run: Run, project: Path, setups: list[Setup], named: str
+) -> None:
+    """A file that only requires mcpmock is not parsed: what else is in it is no matter of ours."""
+    text = f"[project]\ndependencies = [\n  {named}\n]\nno TOML"
+    (project / "pyproject.toml").write_text(text, "utf-8")
+    run("replay", project / "cassettes/a.jsonl")
+
+    assert "causal" == playing(setups).order
 
 
 def test_where_it_is_looked_for(
